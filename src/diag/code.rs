@@ -1,0 +1,69 @@
+//! Every stable code, with its title and long explanation.
+
+macro_rules! codes {
+    ($($variant:ident $text:literal $title:literal;)*) => {
+        /// A stable kebab-case name of a kind of finding.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Code {
+            $(#[doc = $title] $variant,)*
+        }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &[Self] = &[$(Self::$variant,)*];
+
+            /// Returns the name, as printed.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+
+            /// Returns one line on what it means.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $title,)*
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    ManifestSyntax "manifest-syntax" "macml.toml is not valid TOML";
+    UnknownKey "unknown-key" "a key that macml.toml does not have";
+    WrongType "wrong-type" "a value of another type than its key takes";
+    InvalidValue "invalid-value" "a value of the right type that cannot be meant";
+    BareVersion "bare-version" "a version without an operator";
+    InvalidSpecifier "invalid-specifier" "not a PEP 440 version specifier";
+    DuplicateName "duplicate-name" "one package named twice";
+    MissingKey "missing-key" "a key that must be there is not";
+    ConflictingKeys "conflicting-keys" "keys that exclude each other";
+    NewerThanKnown "newer-than-known" "a chip or macOS later than macml knows";
+    Unsupported "unsupported" "something that macml does not do yet";
+    RequiresMacml "requires-macml" "the project asks for another macml";
+    YankedRelease "yanked-release" "a withdrawn release is pinned";
+    PrereleaseChosen "prerelease-chosen" "a pre-release is in the answer because something asks for exactly it";
+    ReleaseVanished "release-vanished" "a release named exactly is no longer on the index";
+    MarkerNeverMatches "marker-never-matches" "a requirement whose marker holds on no target";
+    PathOutsideProject "path-outside-project" "a wheel by path outside the project";
+    MirrorFault "mirror-fault" "a mirror lacked or falsified something";
+    PlatformsDiffer "platforms-differ" "platforms lock different versions of one package";
+    MixedNightlies "mixed-nightlies" "nightlies of different days";
+    OldNightly "old-nightly" "a nightly that the index will soon delete";
+    LocalVersionChosen "local-version-chosen" "a local version is in the answer";
+    ForeignIndexSetting "foreign-index-setting" "pip or uv is set to another index than macml";
+    ExtraMissing "extra-missing" "an extra that the release does not have";
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl serde::Serialize for Code {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}

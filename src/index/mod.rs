@@ -1,0 +1,3 @@
+//! Stage 2: what exists.
+
+pub mod source;

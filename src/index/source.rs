@@ -1,0 +1,192 @@
+//! `Source`: what a solver asks of indexes, and the answers. The only part of this stage that solving sees.
+//!
+//! Asking never blocks and waiting never asks, so the solver can run ahead of the network without threads of its
+//! own, and a test can answer in any order.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+use crate::pep::{Metadata, PackageName, Sha256, Specifiers, Version, WheelName};
+
+/// An index's name: a built-in one (`pypi`, `pytorch`, …) or one of `[[index]]`.
+pub type IndexName = Arc<str>;
+
+/// A question. Asking the same one twice costs nothing.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Ask {
+    /// Which files does the index have of the package?
+    Page {
+        /// The index.
+        index: IndexName,
+        /// The package.
+        name: PackageName,
+    },
+    /// What does the wheel's METADATA say?
+    Metadata {
+        /// The index.
+        index: IndexName,
+        /// The wheel.
+        file: Arc<File>,
+    },
+    /// What are the wheel's size and sha256, where the page did not say?
+    Complete {
+        /// The index.
+        index: IndexName,
+        /// The wheel.
+        file: Arc<File>,
+    },
+}
+
+/// The answer to one [`Ask`].
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// To [`Ask::Page`].
+    Page(PageAnswer),
+    /// To [`Ask::Metadata`].
+    Metadata(MetadataAnswer),
+    /// To [`Ask::Complete`]: the file with `size` and `sha256` present.
+    Complete(Arc<File>),
+}
+
+/// What an index has of a package.
+#[derive(Clone, Debug)]
+pub enum PageAnswer {
+    /// Its files.
+    Found(Arc<Page>),
+    /// The index does not know the name.
+    Absent,
+    /// Not in the cache, and the network is switched off.
+    Offline,
+}
+
+/// What a wheel says of itself.
+#[derive(Clone, Debug)]
+pub enum MetadataAnswer {
+    /// Its METADATA.
+    Found(Arc<Metadata>),
+    /// The file cannot be used: why, as a lowercase fragment.
+    Unusable(Arc<str>),
+    /// Not in the cache, and the network is switched off.
+    Offline,
+}
+
+/// One wheel of an index page.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// Its name, parsed.
+    pub wheel: WheelName,
+    /// Its name as served: the key under which it is found again.
+    pub filename: Arc<str>,
+    /// Where the page says it is, absolute.
+    pub url: Arc<str>,
+    /// Its sha256, where the page says.
+    pub sha256: Option<Sha256>,
+    /// Its size in bytes, where the page says.
+    pub size: Option<u64>,
+    /// `requires-python` of the page.
+    pub requires_python: Option<Specifiers>,
+    /// UTC day of the upload (`YYYY-MM-DD`), where the page says.
+    pub upload_day: Option<Arc<str>>,
+    /// Why it was withdrawn, when it was; the text may be empty.
+    pub yanked: Option<Arc<str>>,
+    /// sha256 of its PEP 658 metadata file: `None` not offered, `Some(None)` offered without a hash.
+    pub metadata_file: Option<Option<Sha256>>,
+}
+
+impl std::hash::Hash for File {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.filename.hash(state);
+    }
+}
+
+/// The releases of a package on one index.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Page {
+    releases: BTreeMap<Version, Release>,
+}
+
+/// The files of one version.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Release {
+    /// Wheels, in the order of the page.
+    pub wheels: Vec<Arc<File>>,
+    /// Whether a source archive is offered.
+    pub source_archive: bool,
+}
+
+impl Page {
+    /// Makes a page from its releases.
+    pub fn new(releases: BTreeMap<Version, Release>) -> Self {
+        Self { releases }
+    }
+
+    /// Returns every version, newest first.
+    pub fn versions(&self) -> impl Iterator<Item = &Version> {
+        self.releases.keys().rev()
+    }
+
+    /// Returns the files of `version`.
+    pub fn release(&self, version: &Version) -> Option<&Release> {
+        self.releases.get(version)
+    }
+}
+
+/// Answers questions about indexes.
+pub trait Source {
+    /// Takes up a question; never blocks.
+    fn ask(&mut self, ask: Ask);
+
+    /// Waits until some question taken up earlier is answered; each is answered once.
+    ///
+    /// # Errors
+    /// When an answer cannot be got (transport, refusal, disk): the whole run ends.
+    fn wait(&mut self) -> Result<(Ask, Answer), SourceError>;
+}
+
+/// Why an index could not be asked, with the message laid out by the stage that knows.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct SourceError(pub Box<dyn std::error::Error + Send + Sync>);
+
+/// Indexes held in memory, for tests of the solver.
+#[derive(Default)]
+pub struct InMemorySource {
+    /// Pages by index and package.
+    pub pages: HashMap<(IndexName, PackageName), Arc<Page>>,
+    /// Metadata by file name.
+    pub metadata: HashMap<Arc<str>, MetadataAnswer>,
+    /// Picks which pending question is answered next: given how many are pending, the position of one of them.
+    pub order: Option<Box<dyn FnMut(usize) -> usize>>,
+    asked: std::collections::HashSet<Ask>,
+    pending: VecDeque<Ask>,
+}
+
+impl Source for InMemorySource {
+    fn ask(&mut self, ask: Ask) {
+        if self.asked.insert(ask.clone()) {
+            self.pending.push_back(ask);
+        }
+    }
+
+    fn wait(&mut self) -> Result<(Ask, Answer), SourceError> {
+        let at = self.order.as_mut().map_or(0, |pick| pick(self.pending.len()));
+        let ask = self.pending.remove(at).expect("wait is only called with questions pending");
+        let answer = match &ask {
+            Ask::Page { index, name } => {
+                let page = self.pages.get(&(index.clone(), name.clone()));
+                Answer::Page(page.map_or(PageAnswer::Absent, |page| PageAnswer::Found(page.clone())))
+            }
+            Ask::Metadata { file, .. } => {
+                let missing = || MetadataAnswer::Unusable("no metadata in this test".into());
+                Answer::Metadata(self.metadata.get(&file.filename).cloned().unwrap_or_else(missing))
+            }
+            Ask::Complete { file, .. } => {
+                let mut file = File::clone(file);
+                file.size.get_or_insert(0);
+                file.sha256.get_or_insert_with(|| Sha256::of(file.filename.as_bytes()));
+                Answer::Complete(Arc::new(file))
+            }
+        };
+        Ok((ask, answer))
+    }
+}

@@ -1,0 +1,7 @@
+//! Stage 3: which versions.
+
+pub mod request;
+pub mod resolution;
+
+pub use request::Request;
+pub use resolution::Resolution;

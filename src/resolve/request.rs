@@ -1,0 +1,31 @@
+//! `Request`: one environment on one platform, and what the answer should stay close to.
+
+use std::collections::BTreeMap;
+
+use crate::manifest::model::EnvSpec;
+use crate::pep::{PackageName, Version};
+use crate::target::{Platform, PythonMinor};
+
+/// What is to be solved.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The environment, with its roots and settings.
+    pub env: EnvSpec,
+    /// The platform of it that is solved here.
+    pub platform: Platform,
+    /// Names of the indexes that serve packages which name none, first match wins.
+    pub indexes: Vec<crate::index::source::IndexName>,
+    /// Versions (and a Python) to keep where they still fit.
+    pub preferences: Preferences,
+    /// `--python`: only this minor.
+    pub python: Option<PythonMinor>,
+}
+
+/// What an earlier lock or another platform chose.
+#[derive(Clone, Debug, Default)]
+pub struct Preferences {
+    /// The Python to try first.
+    pub python: Option<PythonMinor>,
+    /// The versions to try first, best first.
+    pub versions: BTreeMap<PackageName, Vec<Version>>,
+}

@@ -1,0 +1,44 @@
+//! `Env`: environment variables, working folder and home, taken once or built from a map.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A snapshot of what the process was given.
+#[derive(Clone, Debug)]
+pub struct Env {
+    vars: BTreeMap<String, String>,
+    cwd: PathBuf,
+}
+
+impl Env {
+    /// Takes the snapshot of this process. Called once, in the binary.
+    ///
+    /// # Errors
+    /// When the working folder does not exist any more.
+    pub fn capture() -> std::io::Result<Self> {
+        let text = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((key.into_string().ok()?, value.into_string().ok()?))
+        };
+        Ok(Self { vars: std::env::vars_os().filter_map(text).collect(), cwd: std::env::current_dir()? })
+    }
+
+    /// Builds one for tests.
+    pub fn from_map(vars: BTreeMap<String, String>, cwd: PathBuf) -> Self {
+        Self { vars, cwd }
+    }
+
+    /// Returns a variable that is set and not empty.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the working folder.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Returns the home folder.
+    pub fn home(&self) -> Option<&Path> {
+        self.get("HOME").map(Path::new)
+    }
+}

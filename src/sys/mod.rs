@@ -1,0 +1,8 @@
+//! The only place for files, environment variables, programs and sockets.
+
+#![expect(clippy::disallowed_methods, reason = "this is the place that wraps them")]
+
+mod env;
+pub mod fs;
+
+pub use env::Env;

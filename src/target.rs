@@ -1,0 +1,214 @@
+//! What is resolved for: a platform, its floor and a Python. Never the machine that macml runs on.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::host::Chip;
+use crate::pep::{MarkerEnv, Tags, Version};
+
+/// A platform that environments are locked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Platform {
+    /// Apple Silicon Macs.
+    MacosArm64,
+    /// glibc Linux on x86-64.
+    LinuxX86_64,
+    /// glibc Linux on 64-bit Arm.
+    LinuxAarch64,
+}
+
+/// A macOS version, major and minor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MacosVersion {
+    major: u16,
+    minor: u16,
+}
+
+/// A Python feature release such as 3.13.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct PythonMinor {
+    /// Always 3 so far.
+    pub major: u16,
+    /// 13 of 3.13.
+    pub minor: u16,
+}
+
+/// The lowest machine that must work.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Floor {
+    /// A Mac with at least this macOS and chip.
+    Mac {
+        /// Lowest macOS.
+        macos: MacosVersion,
+        /// Lowest chip.
+        chip: Chip,
+    },
+    /// A Linux with at least this glibc (major, minor).
+    Glibc(u16, u16),
+}
+
+/// A platform with its floor and one Python minor.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Target {
+    /// The platform.
+    pub platform: Platform,
+    /// The lowest machine of it.
+    pub floor: Floor,
+    /// The Python.
+    pub python: PythonMinor,
+}
+
+/// Why a text is no macOS version.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MacosError {
+    /// Not two numbers.
+    #[error("`{0}` is not a macOS version such as `14.0`")]
+    Form(String),
+    /// A number that Apple skipped: 15 was followed by 26.
+    #[error("macOS {0} never existed: 15 was followed by 26")]
+    NeverExisted(String),
+    /// Before Apple Silicon.
+    #[error("macOS {0} does not run on Apple Silicon: the first is 11.0")]
+    TooOld(String),
+}
+
+/// Why a text is no platform.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a platform: `macos-arm64`, `linux-x86_64` or `linux-aarch64`")]
+pub struct PlatformError(String);
+
+/// Why a text is no Python minor.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a Python such as `3.13`")]
+pub struct PythonMinorError(String);
+
+impl Platform {
+    /// Every platform, in the order of the lockfile.
+    pub const ALL: [Self; 3] = [Self::MacosArm64, Self::LinuxX86_64, Self::LinuxAarch64];
+
+    /// Returns whether it is a Mac.
+    pub fn is_mac(self) -> bool {
+        self == Self::MacosArm64
+    }
+}
+
+impl FromStr for Platform {
+    type Err = PlatformError;
+
+    fn from_str(text: &str) -> Result<Self, PlatformError> {
+        Self::ALL.into_iter().find(|one| one.to_string() == text).ok_or_else(|| PlatformError(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Platform {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::MacosArm64 => "macos-arm64",
+            Self::LinuxX86_64 => "linux-x86_64",
+            Self::LinuxAarch64 => "linux-aarch64",
+        })
+    }
+}
+
+impl MacosVersion {
+    /// The newest major release known here.
+    pub const NEWEST_MAJOR: u16 = 27;
+
+    /// Wraps numbers that are known to be a macOS version.
+    pub const fn new(major: u16, minor: u16) -> Self {
+        Self { major, minor }
+    }
+
+    /// Returns the major number.
+    pub fn major(self) -> u16 {
+        self.major
+    }
+
+    /// Returns the minor number.
+    pub fn minor(self) -> u16 {
+        self.minor
+    }
+
+    /// Returns the generations from this floor up: itself, then each later major's `.0` up to the newest known.
+    pub fn generations(self) -> Vec<Self> {
+        let later = (self.major + 1..=Self::NEWEST_MAJOR).filter(|major| !(16..=25).contains(major));
+        std::iter::once(self).chain(later.map(|major| Self::new(major, 0))).collect()
+    }
+}
+
+impl FromStr for MacosVersion {
+    type Err = MacosError;
+
+    fn from_str(text: &str) -> Result<Self, MacosError> {
+        let form = || MacosError::Form(text.to_owned());
+        let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
+        if !digits(major) || !digits(minor) {
+            return Err(form());
+        }
+        let major: u16 = major.parse().map_err(|_| form())?;
+        let minor: u16 = minor.parse().map_err(|_| form())?;
+        match major {
+            0..=10 => Err(MacosError::TooOld(text.to_owned())),
+            16..=25 => Err(MacosError::NeverExisted(text.to_owned())),
+            _ => Ok(Self { major, minor }),
+        }
+    }
+}
+
+impl fmt::Display for MacosVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for PythonMinor {
+    type Err = PythonMinorError;
+
+    fn from_str(text: &str) -> Result<Self, PythonMinorError> {
+        let bad = || PythonMinorError(text.to_owned());
+        let (major, minor) = text.split_once('.').ok_or_else(bad)?;
+        Ok(Self { major: major.parse().map_err(|_| bad())?, minor: minor.parse().map_err(|_| bad())? })
+    }
+}
+
+impl fmt::Display for PythonMinor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl PythonMinor {
+    /// Lists every released minor that macml resolves for, oldest first, with its newest known patch.
+    ///
+    /// Source: the release pages of CPython, read 2026-11-30. A later patch than the newest known counts too.
+    pub const RELEASED: [(Self, u16); 8] = [
+        (Self { major: 3, minor: 8 }, 20),
+        (Self { major: 3, minor: 9 }, 25),
+        (Self { major: 3, minor: 10 }, 20),
+        (Self { major: 3, minor: 11 }, 15),
+        (Self { major: 3, minor: 12 }, 13),
+        (Self { major: 3, minor: 13 }, 14),
+        (Self { major: 3, minor: 14 }, 6),
+        (Self { major: 3, minor: 15 }, 0),
+    ];
+}
+
+impl Target {
+    /// Lists the tags that fit the floor, best first.
+    pub fn tags(&self) -> Tags {
+        unimplemented!("pep helper")
+    }
+
+    /// Lists the tags that fit a Mac on `macos` (which may be above the floor), best first.
+    pub fn tags_on(&self, macos: MacosVersion) -> Tags {
+        let _ = macos;
+        unimplemented!("pep helper")
+    }
+
+    /// Returns what marker variables are on every machine from the floor up.
+    pub fn marker_env(&self) -> MarkerEnv {
+        let _: Option<Version> = None;
+        unimplemented!("pep helper")
+    }
+}
