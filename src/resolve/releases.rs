@@ -110,24 +110,38 @@ pub(crate) struct Releases {
 impl Releases {
     pub(crate) fn new(index: IndexName, page: Arc<Page>, terms: Arc<Terms>, mut admission: Admission) -> Self {
         let versions: Vec<Point> = page.versions().map(|version| Point::from(version.clone())).collect();
-        let version = |at: &usize| versions[*at].version().expect("made from a version");
         // A package that never had a final release is only to be had as a pre-release.
         admission.prereleases |= !page.versions().any(|version| !version.any_prerelease());
-        let late = |at: &usize| {
-            let version = version(at);
-            admission.exactly.contains(version) && admission.own.as_ref() != Some(version)
-        };
-        let rank = |at: &usize| admission.preferred.iter().position(|one| one == version(at)).unwrap_or(usize::MAX);
-        let mut order: Vec<usize> = (0..versions.len()).collect();
-        order.sort_by_key(|at| (rank(at), late(at), *at));
         let states = versions.iter().map(|_| OnceCell::new()).collect();
-        Self { index, page, terms, admission, versions, states, order }
+        let mut releases = Self { index, page, terms, admission, versions, states, order: Vec::new() };
+        let mut order: Vec<usize> = (0..releases.versions.len()).collect();
+        order.sort_by_key(|at| {
+            let preferred = releases.admission.preferred.iter().position(|one| one == releases.version(*at));
+            (preferred.unwrap_or(usize::MAX), releases.is_demanded(*at), *at)
+        });
+        releases.order = order;
+        releases
     }
 
     /// Returns the first release in the order of trying that counts and lies in `range`.
     pub(crate) fn best(&self, range: &VersionRange) -> Option<(&Point, &Fit)> {
         let in_range = self.order.iter().filter(|at| range.contains(&self.versions[**at]));
         in_range.filter_map(|at| Some((&self.versions[*at], self.state(*at).as_ref().ok()?))).next()
+    }
+
+    /// Returns the newest release in `range` that counts, whatever is preferred; one that counts only because a
+    /// release demands it comes after all others.
+    pub(crate) fn newest_fit(&self, range: &VersionRange) -> Option<&Point> {
+        let demanded = |at: &usize| self.is_demanded(*at);
+        let (late, plain): (Vec<usize>, Vec<usize>) = (0..self.versions.len()).partition(demanded);
+        let fits = |at: &usize| range.contains(&self.versions[*at]) && self.state(*at).is_ok();
+        plain.into_iter().chain(late).find(fits).map(|at| &self.versions[at])
+    }
+
+    /// Returns whether a version counts only because a reached release asks for exactly it.
+    fn is_demanded(&self, at: usize) -> bool {
+        let version = self.version(at);
+        self.admission.exactly.contains(version) && self.admission.own.as_ref() != Some(version)
     }
 
     /// Returns what is known of one version.

@@ -405,7 +405,7 @@ impl<'r, 's> Run<'r, 's> {
                     let nth = seen.entry(edge.name.clone()).or_default();
                     *nth += 1;
                     let releases = self.releases(&edge.name, *minor)?;
-                    let best = releases.and_then(|releases| Some(releases.best(&edge.range)?.0.clone()));
+                    let best = releases.and_then(|releases| releases.newest_fit(&edge.range).cloned());
                     newest.entry((edge.name, *nth)).or_default().insert(*minor, best);
                 }
             }
