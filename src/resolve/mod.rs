@@ -1,5 +1,6 @@
 //! Stage 3: which versions.
 
+pub mod candidate;
 pub mod request;
 pub mod resolution;
 
