@@ -5,8 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::manifest::model::Gpu;
-use crate::manifest::model::Wheels;
+use crate::manifest::model::{Gpu, Wheels};
 use crate::pep::{PackageName, Version};
 use crate::resolve::resolution::Origin;
 use crate::target::Floor;
@@ -136,7 +135,7 @@ impl Writer {
         }
         self.text("gpu", gpu_text(env.gpu));
         if env.wheels == Wheels::Floor {
-            self.text("wheels", "floor");
+            self.text("wheels", wheels_text(env.wheels));
         }
         self.text("python", &env.python.to_string());
         if let Some(left) = &env.python_full {
@@ -198,6 +197,14 @@ pub(super) fn gpu_text(gpu: Gpu) -> &'static str {
     match gpu {
         Gpu::Required => "required",
         Gpu::Optional => "optional",
+    }
+}
+
+/// The word for `wheels`.
+pub(super) fn wheels_text(wheels: Wheels) -> &'static str {
+    match wheels {
+        Wheels::Host => "host",
+        Wheels::Floor => "floor",
     }
 }
 

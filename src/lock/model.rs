@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::manifest::model::Gpu;
-use crate::manifest::model::Wheels;
+use crate::manifest::model::{Gpu, Wheels};
 use crate::pep::{ExtraName, PackageName, Sha256, Specifiers, Version, WheelName};
 use crate::resolve::resolution::Origin;
 use crate::target::{Floor, Platform, PythonMinor, Target};

@@ -9,8 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::diag::source::Source;
-use crate::manifest::model::Gpu;
-use crate::manifest::model::Wheels;
+use crate::manifest::model::{Gpu, Wheels};
 use crate::pep::{ExtraName, PackageName, Sha256, Version, WheelName};
 use crate::resolve::resolution::Origin;
 use crate::target::{Floor, Platform};
