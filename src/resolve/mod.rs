@@ -14,6 +14,7 @@
 //! Whether a release counts is fixed while a solve runs ([`releases`]); when a reached release demands exactly one that
 //! does not count by itself (a pre-release, a withdrawn or local version), it is admitted and the solve starts again.
 
+pub mod candidate;
 pub mod request;
 pub mod resolution;
 
