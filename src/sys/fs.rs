@@ -41,6 +41,11 @@ pub fn is_file(path: &Path) -> Result<bool, FsError> {
     }
 }
 
+/// Returns whether `path` is a folder, symbolic links followed; one that cannot be looked at is none.
+pub fn is_dir(path: &Path) -> bool {
+    path.is_dir()
+}
+
 /// Whether [`write_atomic`] had anything to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Written {

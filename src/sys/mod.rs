@@ -4,5 +4,7 @@
 
 mod env;
 pub mod fs;
+mod turn;
 
 pub use env::Env;
+pub use turn::Turn;
