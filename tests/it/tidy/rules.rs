@@ -2,11 +2,11 @@
 //! are made up from pieces here.
 
 /// A file of the project.
-pub struct Text {
+pub(super) struct Text {
     /// Relative to the project, with `/`.
-    pub path: String,
+    pub(super) path: String,
     /// All of it.
-    pub text: String,
+    pub(super) text: String,
 }
 
 impl Text {
@@ -57,7 +57,7 @@ fn module(path: &str) -> Option<&str> {
     (name != "bin" && name != "lib.rs").then(|| name.trim_end_matches(".rs"))
 }
 
-pub fn module_order(files: &[Text]) -> Vec<String> {
+pub(super) fn module_order(files: &[Text]) -> Vec<String> {
     let Some(lib) = files.iter().find(|file| file.path == "src/lib.rs") else {
         return vec!["src/lib.rs:1: is missing".to_owned()];
     };
@@ -100,7 +100,7 @@ pub fn module_order(files: &[Text]) -> Vec<String> {
     complaints
 }
 
-pub fn narrow_bans(files: &[Text]) -> Vec<String> {
+pub(super) fn narrow_bans(files: &[Text]) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.is_rust() && file.path.starts_with("src/")) {
         let own = module(&file.path).unwrap_or_default();
@@ -125,13 +125,13 @@ pub fn narrow_bans(files: &[Text]) -> Vec<String> {
     complaints
 }
 
-pub fn front_matter(files: &[Text]) -> Vec<String> {
+pub(super) fn front_matter(files: &[Text]) -> Vec<String> {
     let silent = |file: &&Text| file.is_rust() && !file.text.starts_with("//! ");
     let complain = |file: &Text| file.complain(1, "start with `//! ` and what the file owns");
     files.iter().filter(silent).map(complain).collect()
 }
 
-pub fn length(files: &[Text]) -> Vec<String> {
+pub(super) fn length(files: &[Text]) -> Vec<String> {
     let long =
         |file: &&Text| [".rs", ".py"].iter().any(|end| file.path.ends_with(end)) && file.text.lines().count() > 900;
     files
@@ -141,7 +141,7 @@ pub fn length(files: &[Text]) -> Vec<String> {
         .collect()
 }
 
-pub fn empty_names(files: &[Text]) -> Vec<String> {
+pub(super) fn empty_names(files: &[Text]) -> Vec<String> {
     const EMPTY: [&str; 6] = ["utils", "util", "helpers", "common", "types", "misc"];
     let empty = |file: &&Text| {
         let stem = file.path.strip_suffix(".rs").map(|path| path.trim_end_matches("/mod"));
@@ -163,7 +163,7 @@ fn hosts() -> Vec<String> {
     labels.iter().map(|labels| labels.join(".")).collect()
 }
 
-pub fn registry_hosts(files: &[Text]) -> Vec<String> {
+pub(super) fn registry_hosts(files: &[Text]) -> Vec<String> {
     let hosts = hosts();
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.path != "Cargo.lock") {
@@ -178,7 +178,7 @@ pub fn registry_hosts(files: &[Text]) -> Vec<String> {
     complaints
 }
 
-pub fn wrong_wheel(files: &[Text]) -> Vec<String> {
+pub(super) fn wrong_wheel(files: &[Text]) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in files {
         for (at, line) in file.lines() {
@@ -207,7 +207,7 @@ fn names_macml(arguments: &str) -> bool {
     })
 }
 
-pub fn machine_paths(files: &[Text]) -> Vec<String> {
+pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
     let mut places = vec![["", "work", ""].join("/"), ["", "root", ""].join("/"), ["shared", "facts"].join("/")];
     places.push(env!("CARGO_MANIFEST_DIR").to_owned());
     let mut complaints = Vec::new();
@@ -243,7 +243,7 @@ const HOMES: [(&str, &[&str]); 18] = [
     ("zip", &["src/index/remote_zip", "src/install/"]),
 ];
 
-pub fn crate_homes(files: &[Text]) -> Vec<String> {
+pub(super) fn crate_homes(files: &[Text]) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.is_rust() && file.path.starts_with("src/")) {
         let strangers = HOMES.iter().filter(|(_, homes)| !homes.iter().any(|home| file.path.starts_with(home)));
@@ -261,7 +261,7 @@ pub fn crate_homes(files: &[Text]) -> Vec<String> {
     complaints
 }
 
-pub fn leftovers(files: &[Text]) -> Vec<String> {
+pub(super) fn leftovers(files: &[Text]) -> Vec<String> {
     let off = ["#[", "ignore"].concat();
     let marks = [["TO", "DO"].concat(), ["FIX", "ME"].concat(), ["XX", "X:"].concat()];
     let mut complaints = Vec::new();
@@ -278,7 +278,7 @@ pub fn leftovers(files: &[Text]) -> Vec<String> {
     complaints
 }
 
-pub fn dependency_reasons(files: &[Text]) -> Vec<String> {
+pub(super) fn dependency_reasons(files: &[Text]) -> Vec<String> {
     let mut complaints = Vec::new();
     for file in files.iter().filter(|file| file.path == "Cargo.toml") {
         let mut inside = false;
@@ -398,12 +398,7 @@ mod made_up {
         check(machine_paths, "README.md", "/Users/ada/project and ~/.cache/macml", &[]);
         check(machine_paths, "README.md", &["see ", "/ro", "ot/.cargo"].concat(), &[1]);
         check(machine_paths, "tests/x.json", &["\"", "/wo", "rk/main\""].concat(), &[1]);
-        check(
-            machine_paths,
-            "tests/x.json",
-            env!("CARGO_MANIFEST_DIR"),
-            &[1][..].repeat(times_in_manifest_dir()).as_slice(),
-        );
+        check(machine_paths, "tests/x.json", env!("CARGO_MANIFEST_DIR"), &[1].repeat(times_in_manifest_dir()));
     }
 
     /// The project's own folder may itself lie in one of the other places.
