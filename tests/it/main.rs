@@ -5,3 +5,5 @@
 mod manifest;
 // The schemas we publish.
 mod schema;
+// Rules of the house: order of modules, homes of crates, words that must stand nowhere.
+mod tidy;
