@@ -1,3 +1,6 @@
 //! Stage 2: what exists.
 
 pub mod source;
+
+mod simple;
+mod stored;
