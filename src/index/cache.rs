@@ -80,20 +80,24 @@ impl Cache {
     pub(super) fn new(root: Option<PathBuf>, progress: Arc<dyn Progress>) -> Self {
         let (jobs, queue) = mpsc::channel::<(PathBuf, Vec<u8>)>();
         let shown = root.clone().unwrap_or_default();
-        let writer = root.is_some().then(|| std::thread::spawn(move || {
-            let mut broken = false;
-            for (path, bytes) in queue {
-                if broken {
-                    continue;
+        let writer = root.is_some().then(|| {
+            std::thread::spawn(move || {
+                let mut broken = false;
+                for (path, bytes) in queue {
+                    if broken {
+                        continue;
+                    }
+                    if let Err(error) = fs::write_atomic(&path, &bytes, Durability::Cached) {
+                        broken = true;
+                        let cause = error.cause;
+                        let folder = shown.display();
+                        progress.note(&format!(
+                            "the cache `{folder}` cannot be written ({cause}); nothing more is kept in this run"
+                        ));
+                    }
                 }
-                if let Err(error) = fs::write_atomic(&path, &bytes, Durability::Cached) {
-                    broken = true;
-                    let cause = error.cause;
-                    let folder = shown.display();
-                    progress.note(&format!("the cache `{folder}` cannot be written ({cause}); nothing more is kept in this run"));
-                }
-            }
-        }));
+            })
+        });
         Self { root, jobs: Some(jobs), writer }
     }
 

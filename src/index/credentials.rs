@@ -34,14 +34,9 @@ impl Credentials {
     /// Takes user and password out of an address of `index`, or out of the environment, and returns the address
     /// without them.
     pub(super) fn adopt(&mut self, index: &str, mut url: Url, env: &Env) -> Url {
-        let variable = |part: &str| {
-            let name: String = index.chars().map(|char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' }).collect();
-            env.get(&format!("MACML_INDEX_{name}_{part}"))
-        };
-        let written = (!url.username().is_empty() || url.password().is_some()).then(|| Auth {
-            username: decoded(url.username()),
-            password: decoded(url.password().unwrap_or_default()),
-        });
+        let variable = |part: &str| env.get(&format!("MACML_INDEX_{}_{part}", variable_part(index)));
+        let written = (!url.username().is_empty() || url.password().is_some())
+            .then(|| Auth { username: decoded(url.username()), password: decoded(url.password().unwrap_or_default()) });
         let (username, password) = (variable("USERNAME"), variable("PASSWORD"));
         let given = (username.is_some() || password.is_some()).then(|| Auth {
             username: username.unwrap_or_default().to_owned(),
@@ -65,6 +60,12 @@ impl Credentials {
         let machine = self.netrc.iter().find(|machine| machine.host == host)?;
         Some(machine.auth.clone())
     }
+}
+
+/// Returns an index's name as it stands inside the names of variables.
+pub(super) fn variable_part(index: &str) -> String {
+    let letter = |char: char| if char.is_ascii_alphanumeric() { char.to_ascii_uppercase() } else { '_' };
+    index.chars().map(letter).collect()
 }
 
 fn decoded(text: &str) -> String {

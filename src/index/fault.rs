@@ -55,7 +55,9 @@ pub enum IndexError {
         cause: HttpError,
     },
     /// 403.
-    #[error("{via} refused us: it answers 403 (forbidden) for `{address}`; that says nothing about whether the package exists")]
+    #[error(
+        "{via} refused us: it answers 403 (forbidden) for `{address}`; that says nothing about whether the package exists"
+    )]
     Refused {
         /// Who was asked.
         via: Via,

@@ -145,30 +145,29 @@ impl Network {
     pub(super) async fn page(&self, index: &IndexName, name: &PackageName) -> Result<PageAnswer, IndexError> {
         let transports = self.transports(index)?;
         let mut errors = Vec::new();
-        let mut unknown = Vec::new();
+        let mut last = Err(());
         for (at, transport) in transports.iter().enumerate() {
-            match self.page_via(index, at, name).await {
+            last = match self.page_via(index, at, name).await {
                 Ok(Got::Page(page)) => {
                     held(&self.origins).insert((index.clone(), name.clone()), at);
                     return self.with_times(index, at, name, page).await;
                 }
-                Ok(got) => unknown.push(got),
+                Ok(got) => Ok(got),
                 Err(error) => {
                     if transport.via.mirror.is_some() {
                         self.fault(&transport.via, "page", &error.to_string());
                     }
                     errors.push(error);
+                    Err(())
                 }
-            }
+            };
         }
-        // The last one asked decides; before it were stand-ins.
-        let last_failed = transports.len() > unknown.len() && unknown.len() + errors.len() == transports.len()
-            && (self.mirror_only || unknown.is_empty() || matches!(self.page_via(index, transports.len() - 1, name).await, Err(_)));
-        if last_failed && !errors.is_empty() {
-            return Err(IndexError::All(errors));
+        // The index itself was asked last and decides. Among mirrors alone, one that failed may be the one that knows.
+        match last {
+            Ok(Got::Offline) => Ok(PageAnswer::Offline),
+            Ok(_) if errors.is_empty() || !self.mirror_only => Ok(PageAnswer::Absent),
+            _ => Err(IndexError::All(errors)),
         }
-        let offline = unknown.iter().any(|got| matches!(got, Got::Offline));
-        Ok(if offline { PageAnswer::Offline } else { PageAnswer::Absent })
     }
 
     /// Fills in upload times from the index itself when they are needed and a mirror left them out.
@@ -184,11 +183,8 @@ impl Network {
         }
         let transports = self.transports(index)?;
         let last = transports.len() - 1;
-        let missing = |reason| IndexError::NoUploadTimes {
-            via: transports[last].via.clone(),
-            package: name.to_string(),
-            reason,
-        };
+        let missing =
+            |reason| IndexError::NoUploadTimes { via: transports[last].via.clone(), package: name.to_string(), reason };
         let canonical = match self.page_via(index, last, name).await {
             Ok(Got::Page(canonical)) => canonical,
             Ok(Got::Offline) => return Ok(PageAnswer::Offline),
@@ -245,7 +241,12 @@ impl Network {
         let said = said(&response);
         match (response.head.status, kept) {
             (304, Some(kept)) => {
-                let said = Said { etag: kept.said.etag.clone(), last_modified: kept.said.last_modified.clone(), absent: kept.said.absent, ..said };
+                let said = Said {
+                    etag: kept.said.etag.clone(),
+                    last_modified: kept.said.last_modified.clone(),
+                    absent: kept.said.absent,
+                    ..said
+                };
                 self.cache.keep_page(transport.base.as_str(), name, &said, kept.stored());
                 Ok(got(&kept))
             }
@@ -342,10 +343,13 @@ impl Network {
             }
             faults.push(fault);
         }
-        let errors: Vec<_> = faults.iter().filter_map(|fault| match fault {
-            FileFault::Error(error) => Some(error.clone()),
-            FileFault::Unusable(_) => None,
-        }).collect();
+        let errors: Vec<_> = faults
+            .iter()
+            .filter_map(|fault| match fault {
+                FileFault::Error(error) => Some(error.clone()),
+                FileFault::Unusable(_) => None,
+            })
+            .collect();
         match faults.pop() {
             Some(FileFault::Unusable(reason)) => Err(FileFault::Unusable(reason)),
             _ => Err(FileFault::error(IndexError::All(errors))),
@@ -357,7 +361,8 @@ impl Network {
         let Ok(Got::Page(page)) = self.page_via(index, at, &file.wheel.name).await else { return None };
         let release = page.release(&file.wheel.version)?;
         let same = |one: &&Arc<File>| {
-            let differs = |left: Option<Sha256>, right: Option<Sha256>| left.is_some() && right.is_some() && left != right;
+            let differs =
+                |left: Option<Sha256>, right: Option<Sha256>| left.is_some() && right.is_some() && left != right;
             one.filename == file.filename && !differs(one.sha256, file.sha256)
         };
         release.wheels.iter().find(same).cloned()
@@ -426,7 +431,11 @@ impl Network {
         })?;
         if let (Some(said), Some(is)) = (file.sha256, found.sha256) {
             if said != is {
-                return Err(FileFault::error(wrong(transport, file, format!("its sha256 is {is}, the page says {said}"))));
+                return Err(FileFault::error(wrong(
+                    transport,
+                    file,
+                    format!("its sha256 is {is}, the page says {said}"),
+                )));
             }
         }
         held(&self.learned).insert(file.url.clone(), (found.size, found.sha256));
@@ -448,7 +457,11 @@ impl Network {
             drop(permit);
             self.judge(transport, &request, head)?;
             if size.is_some_and(|size| size != digest.size) {
-                return Err(FileFault::error(wrong(transport, file, format!("it has {} bytes, not those the page says", digest.size))));
+                return Err(FileFault::error(wrong(
+                    transport,
+                    file,
+                    format!("it has {} bytes, not those the page says", digest.size),
+                )));
             }
             size = Some(digest.size);
             sha256 = Some(Sha256::from_bytes(sha2::Digest::finalize(digest.hasher).into()));
@@ -458,8 +471,11 @@ impl Network {
             let head = self.client.probe(&request).await;
             drop(permit);
             let head = self.judge(transport, &request, head)?;
-            let total = if head.status == 206 { head.content_range().map(|(.., total)| total) } else { head.content_length() };
-            size = Some(total.ok_or_else(|| FileFault::error(wrong(transport, file, "no header says its size".to_owned())))?);
+            let total =
+                if head.status == 206 { head.content_range().map(|(.., total)| total) } else { head.content_length() };
+            size = Some(
+                total.ok_or_else(|| FileFault::error(wrong(transport, file, "no header says its size".to_owned())))?,
+            );
         }
         if file.size.is_some() && file.size != size {
             return Err(FileFault::error(wrong(transport, file, "its size is another than the page says".to_owned())));
@@ -629,6 +645,7 @@ fn check(bytes: &[u8], wheel: &WheelName) -> Result<Arc<Metadata>, String> {
 /// Cuts the description off, which is most of METADATA.
 fn essential(bytes: &[u8]) -> &[u8] {
     let ends = [&b"\n\n"[..], b"\r\n\r\n"];
-    let end = ends.iter().filter_map(|end| bytes.windows(end.len()).position(|at| at == *end).map(|at| at + end.len())).min();
+    let end =
+        ends.iter().filter_map(|end| bytes.windows(end.len()).position(|at| at == *end).map(|at| at + end.len())).min();
     &bytes[..end.unwrap_or(bytes.len())]
 }

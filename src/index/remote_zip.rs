@@ -178,7 +178,9 @@ fn extract<R: Read + Seek>(reader: R, wheel: &WheelName, stage: &mut Stage) -> R
     })?;
     let file = archive.by_index(at).map_err(broken)?;
     let mut metadata = Vec::new();
-    file.take(METADATA_LIMIT + 1).read_to_end(&mut metadata).map_err(|cause| format!("its METADATA cannot be unpacked: {cause}"))?;
+    file.take(METADATA_LIMIT + 1)
+        .read_to_end(&mut metadata)
+        .map_err(|cause| format!("its METADATA cannot be unpacked: {cause}"))?;
     if metadata.len() as u64 > METADATA_LIMIT {
         return Err(format!("its METADATA is larger than {METADATA_LIMIT} bytes"));
     }

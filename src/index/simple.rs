@@ -49,11 +49,7 @@ pub(super) enum NotAPage {
 }
 
 /// Reads a page served from `base`.
-pub(super) fn parse<'a>(
-    body: &'a [u8],
-    content_type: Option<&str>,
-    base: &Url,
-) -> Result<Vec<Listed<'a>>, NotAPage> {
+pub(super) fn parse<'a>(body: &'a [u8], content_type: Option<&str>, base: &Url) -> Result<Vec<Listed<'a>>, NotAPage> {
     let kind = content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let first = body.iter().find(|byte| !byte.is_ascii_whitespace() && !matches!(byte, 0xef | 0xbb | 0xbf));
     match (kind.as_str(), first) {

@@ -418,7 +418,9 @@ impl Client {
 
     fn failure(&self, request: &Request, cause: reqwest::Error) -> HttpError {
         let host = request.url.host_str().unwrap_or_default().to_owned();
-        HttpError::classify(cause, &request.url, self.stall, |certificate| certificate_error(&self.trust, host, certificate))
+        HttpError::classify(cause, &request.url, self.stall, |certificate| {
+            certificate_error(&self.trust, host, certificate)
+        })
     }
 
     fn broken(&self, request: &Request, received: u64, reason: String) -> HttpError {

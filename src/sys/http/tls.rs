@@ -35,9 +35,8 @@ impl Trust {
                     return Err(unusable("certificate file in `SSL_CERT_FILE`", file, "no certificate could be read"));
                 }
                 let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider.clone()).build();
-                let verifier = verifier.map_err(|cause| {
-                    unusable("certificate file in `SSL_CERT_FILE`", file, &cause.to_string())
-                })?;
+                let verifier = verifier
+                    .map_err(|cause| unusable("certificate file in `SSL_CERT_FILE`", file, &cause.to_string()))?;
                 (verifier, format!("the certificates in `{file}` (SSL_CERT_FILE)"))
             }
             None => {
