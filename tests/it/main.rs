@@ -7,3 +7,5 @@ mod manifest;
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
+// Pages and METADATA of the real index.
+mod live_index;
