@@ -5,13 +5,17 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::pep::{Metadata, PackageName, Sha256, Specifiers, Version, WheelName};
 
 /// An index's name: a built-in one (`pypi`, `pytorch`, …) or one of `[[index]]`.
 pub type IndexName = Arc<str>;
 
-/// A question. Asking the same one twice costs nothing.
+/// Stands for no index: the file is fetched or read from its `url` (`https://…` or `file://…`) as it is.
+pub const DIRECT: &str = "";
+
+/// A question. A wheel by path or address is asked about with [`DIRECT`] as its index.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Ask {
     /// Which files does the index have of the package?
@@ -133,20 +137,29 @@ impl Page {
 
 /// Answers questions about indexes.
 pub trait Source {
-    /// Takes up a question; never blocks.
+    /// Takes up a question; never blocks. Who asks remembers what was asked.
     fn ask(&mut self, ask: Ask);
 
-    /// Waits until some question taken up earlier is answered; each is answered once.
-    ///
-    /// # Errors
-    /// When an answer cannot be got (transport, refusal, disk): the whole run ends.
-    fn wait(&mut self) -> Result<(Ask, Answer), SourceError>;
+    /// Waits until some question taken up earlier is answered; each is answered once. `None` when `until` has passed
+    /// first. An error belongs to its question: it ends the run only if the solver needs the answer.
+    fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)>;
 }
 
-/// Why an index could not be asked, with the message laid out by the stage that knows.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct SourceError(pub Box<dyn std::error::Error + Send + Sync>);
+/// Why a question has no answer (transport, refusal, disk), with the message laid out by the stage that knows.
+#[derive(Clone, Debug)]
+pub struct SourceError(pub Arc<dyn std::error::Error + Send + Sync>);
+
+impl std::fmt::Display for SourceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for SourceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
 
 /// Indexes held in memory, for tests of the solver.
 #[derive(Default)]
@@ -157,18 +170,15 @@ pub struct InMemorySource {
     pub metadata: HashMap<Arc<str>, MetadataAnswer>,
     /// Picks which pending question is answered next: given how many are pending, the position of one of them.
     pub order: Option<Box<dyn FnMut(usize) -> usize>>,
-    asked: std::collections::HashSet<Ask>,
     pending: VecDeque<Ask>,
 }
 
 impl Source for InMemorySource {
     fn ask(&mut self, ask: Ask) {
-        if self.asked.insert(ask.clone()) {
-            self.pending.push_back(ask);
-        }
+        self.pending.push_back(ask);
     }
 
-    fn wait(&mut self) -> Result<(Ask, Answer), SourceError> {
+    fn wait(&mut self, _until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)> {
         let at = self.order.as_mut().map_or(0, |pick| pick(self.pending.len()));
         let ask = self.pending.remove(at).expect("wait is only called with questions pending");
         let answer = match &ask {
@@ -187,6 +197,6 @@ impl Source for InMemorySource {
                 Answer::Complete(Arc::new(file))
             }
         };
-        Ok((ask, answer))
+        Some((ask, Ok(answer)))
     }
 }
