@@ -118,7 +118,10 @@ impl Releases {
             .filter_map(Point::version)
             .filter(|version| self.admission.prereleases || !version.any_prerelease());
         final_ones.into_iter().find(|version| {
-            !matches!(self.get(version), Some(Err(Absence::Unfit(Unfit::Yanked { .. } | Unfit::TooNew { .. }) | Absence::Local)))
+            !matches!(
+                self.get(version),
+                Some(Err(Absence::Unfit(Unfit::Yanked { .. } | Unfit::TooNew { .. }) | Absence::Local))
+            )
         })
     }
 

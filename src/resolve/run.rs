@@ -9,9 +9,9 @@ use crate::pep::{ExtraName, MarkerEnv, Metadata, PackageName, Point, Specifiers,
 use crate::target::{Floor, PythonMinor, Target};
 
 use super::Error;
+use super::candidate::{Fit, Selector};
 use super::edges::{self, Edge, Edges};
 use super::facts::Facts;
-use super::candidate::{Fit, Selector};
 use super::releases::{Admission, Releases};
 use super::request::Request;
 

@@ -4,6 +4,7 @@
 
 mod env;
 pub mod fs;
+pub mod http;
 mod turn;
 
 pub use env::Env;

@@ -5,3 +5,7 @@
 mod manifest;
 // The schemas we publish.
 mod schema;
+// Rules of the house: order of modules, homes of crates, words that must stand nowhere.
+mod tidy;
+// Pages and METADATA of the real index.
+mod live_index;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use macml::sys::Env;
+use macml::sys::fs;
 
 use crate::args::ColorArg;
 use crate::args::GlobalArgs;
@@ -54,7 +55,7 @@ impl Context {
         let cwd = match &args.directory {
             Some(directory) => {
                 let cwd = env.cwd().join(directory);
-                if !macml::sys::fs::is_dir(&cwd) {
+                if !is_folder(&cwd) {
                     return Err(CommandError::usage(format!("there is no folder `{}`", directory.display())));
                 }
                 cwd
@@ -66,7 +67,7 @@ impl Context {
             typed.map(|path| cwd.join(path))
         };
         let start = path(&args.project, "MACML_PROJECT").unwrap_or_else(|| cwd.clone());
-        if !macml::sys::fs::is_dir(&start) {
+        if !is_folder(&start) {
             return Err(CommandError::usage(format!("there is no folder `{}`", start.display())));
         }
         let level = match (args.quiet, args.verbose) {
@@ -146,6 +147,10 @@ pub(crate) fn flag(env: &Env, name: &str) -> Result<bool, CommandError> {
         Some(other) => Err(CommandError::usage(format!("`{other}` is not a value of {name}"))
             .hint("set it to `1` or `0`, or leave it out")),
     }
+}
+
+fn is_folder(path: &Path) -> bool {
+    matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
 }
 
 fn is_ci(env: &Env) -> bool {
