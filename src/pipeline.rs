@@ -110,6 +110,8 @@ pub struct Outcome {
     pub before: Before,
     /// One for each environment and platform looked at, in the order of the manifest.
     pub answers: Vec<Answer>,
+    /// Warnings and notes on the manifest, then those of the indexes.
+    pub findings: Vec<Finding>,
     /// Why the lock before did not answer the manifest; empty when it did, or when there was none.
     pub stale: Vec<Stale>,
     /// Why a stale lock could not be solved afresh; `lockfile` lacks that answer then.
@@ -273,6 +275,10 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
         }
     }
 
+    drop(facts);
+    let mut findings = project.findings.clone();
+    findings.extend(source.iter().flat_map(|source| source.findings()));
+
     let stale = present.stale(&project, &envs);
     let current = stale.is_empty() && solved.is_empty() && unsolved.is_none();
     let lockfile = if current { present.whole() } else { present.with(&project, &solved)? };
@@ -290,7 +296,7 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
             }
         }
     };
-    Ok(Outcome { verdict, project, lockfile, before: present.before(), answers, stale, unsolved })
+    Ok(Outcome { verdict, project, lockfile, before: present.before(), answers, findings, stale, unsolved })
 }
 
 /// Lets nobody else write this project's lock meanwhile. The manifest stands for the lock: it is there, and a file of

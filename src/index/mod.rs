@@ -27,6 +27,6 @@ mod remote_zip;
 mod fetch;
 mod online;
 
-pub use config::{Config, IndexAddress, Mirror};
+pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;
 pub use online::OnlineSource;

@@ -54,11 +54,6 @@ impl OnlineSource {
             runtime: Some(runtime),
         })
     }
-
-    /// Returns what mirrors lacked or falsified in this run.
-    pub fn findings(&self) -> Vec<Finding> {
-        self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
-    }
 }
 
 impl Source for OnlineSource {
@@ -83,6 +78,10 @@ impl Source for OnlineSource {
             };
             pending.answer(answer);
         });
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)> {

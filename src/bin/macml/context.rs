@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use macml::index::ConfigFile;
 use macml::sys::Env;
 use macml::sys::fs;
 
@@ -23,8 +24,8 @@ pub(crate) struct Context {
     pub(crate) level: Level,
     /// Whether progress is drawn.
     pub(crate) progress: Drawing,
-    /// Where downloads and pages are kept.
-    pub(crate) cache_dir: PathBuf,
+    /// Where downloads and pages are to be kept instead of the usual place.
+    pub(crate) cache_dir: Option<PathBuf>,
     /// The user's settings.
     pub(crate) config: ConfigFile,
 }
@@ -35,17 +36,6 @@ pub(crate) enum Drawing {
     /// On the terminal behind stderr.
     Terminal,
     /// Not at all.
-    Nothing,
-}
-
-/// Which file the user's settings are read from.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum ConfigFile {
-    /// The usual place, where it may be missing.
-    Usual(PathBuf),
-    /// A named file, which must be there.
-    Named(PathBuf),
-    /// None.
     Nothing,
 }
 
@@ -83,19 +73,12 @@ impl Context {
             Terminal::Yes if !hidden && !dumb => Drawing::Terminal,
             _ => Drawing::Nothing,
         };
-        let cache_dir = match path(&args.cache_dir, "MACML_CACHE_DIR") {
-            Some(path) => path,
-            None => xdg(&env, "XDG_CACHE_HOME", ".cache").ok_or_else(|| {
-                CommandError::usage("there is no place for the cache: HOME and XDG_CACHE_HOME are not set")
-                    .hint("name one with `--cache-dir DIR` or MACML_CACHE_DIR")
-            })?,
-        };
+        let cache_dir = path(&args.cache_dir, "MACML_CACHE_DIR");
         let config = match path(&args.config_file, "MACML_CONFIG_FILE") {
             _ if args.no_config => ConfigFile::Nothing,
             Some(path) => ConfigFile::Named(path),
             None if flag(&env, "MACML_NO_CONFIG")? => ConfigFile::Nothing,
-            None => xdg(&env, "XDG_CONFIG_HOME", ".config")
-                .map_or(ConfigFile::Nothing, |folder| ConfigFile::Usual(folder.join("config.toml"))),
+            None => ConfigFile::Usual,
         };
         Ok(Self { start, level, progress, cache_dir, config, cwd, env })
     }
@@ -157,12 +140,6 @@ fn is_ci(env: &Env) -> bool {
     env.get("CI").is_some_and(|value| !matches!(value, "0" | "false"))
 }
 
-fn xdg(env: &Env, name: &str, below_home: &str) -> Option<PathBuf> {
-    // The XDG specification says to ignore relative paths here.
-    let base = env.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    Some(base.or_else(|| Some(env.home()?.join(below_home)))?.join("macml"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,18 +156,18 @@ mod tests {
     }
 
     #[test]
-    fn folders_follow_xdg_then_home_and_what_was_typed_wins() {
-        let check = |args: &GlobalArgs, vars: &[(&str, &str)], cache: &str, config: ConfigFile| {
+    fn what_was_typed_goes_before_the_variables() {
+        let check = |args: &GlobalArgs, vars: &[(&str, &str)], cache: Option<&str>, config: ConfigFile| {
             let context = context(args, vars);
-            assert_eq!((context.cache_dir, context.config), (PathBuf::from(cache), config));
+            assert_eq!((context.cache_dir, context.config), (cache.map(PathBuf::from), config));
         };
         let none = GlobalArgs::default();
-        let usual = ConfigFile::Usual("/home/x/.config/macml/config.toml".into());
-        check(&none, &[], "/home/x/.cache/macml", usual.clone());
-        check(&none, &[("XDG_CACHE_HOME", "/c"), ("MACML_CONFIG_FILE", "/f")], "/c/macml", ConfigFile::Named("/f".into()));
-        check(&none, &[("XDG_CACHE_HOME", "relative"), ("MACML_NO_CONFIG", "1")], "/home/x/.cache/macml", ConfigFile::Nothing);
+        check(&none, &[], None, ConfigFile::Usual);
+        let vars = [("MACML_CACHE_DIR", "v"), ("MACML_CONFIG_FILE", "/f")];
+        check(&none, &vars, Some("/v"), ConfigFile::Named("/f".into()));
+        check(&none, &[("MACML_NO_CONFIG", "1")], None, ConfigFile::Nothing);
         let typed = GlobalArgs { cache_dir: Some("/t".into()), no_config: true, ..GlobalArgs::default() };
-        check(&typed, &[("MACML_CACHE_DIR", "/v"), ("MACML_CONFIG_FILE", "/f")], "/t", ConfigFile::Nothing);
+        check(&typed, &vars, Some("/t"), ConfigFile::Nothing);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use macml::diag::Finding;
 use macml::diag::Severity;
 use macml::diag::Source;
+use macml::index::ConfigError;
 use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
@@ -136,18 +137,32 @@ impl CommandError {
         }
     }
 
+    /// Turns a mistake in the user's settings into what people read.
+    pub(crate) fn from_config(error: ConfigError, context: &Context) -> Self {
+        match error {
+            ConfigError::Mistakes { file, findings } => Self::mistakes(Kind::Usage, file, findings, context),
+            ConfigError::File(error) => Self::new(Kind::Disk, error),
+            ConfigError::Missing { .. } => {
+                Self::new(Kind::Usage, error).hint("`--no-config` runs without settings of your own")
+            }
+            ConfigError::Variable { .. } => Self::new(Kind::Usage, error),
+        }
+    }
+
+    fn mistakes(kind: Kind, file: Source, findings: Vec<Finding>, context: &Context) -> Self {
+        let name = context.shown(Path::new(&file.name));
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let plural = if errors == 1 { "" } else { "s" };
+        let mut error = Self::new(kind, format!("{errors} error{plural} in `{name}`"));
+        error.findings = Some(Box::new((Source { name, ..file }, findings)));
+        error
+    }
+
     fn from_manifest(error: manifest::Error, context: &Context) -> Self {
         match error {
             manifest::Error::NotFound { .. } => Self::new(Kind::Manifest, error)
                 .hint("go to the project's folder, or name it with `-C DIR` or `--project DIR`"),
-            manifest::Error::Invalid { text, findings } => {
-                let name = context.shown(Path::new(&text.name));
-                let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
-                let plural = if errors == 1 { "" } else { "s" };
-                let mut error = Self::new(Kind::Manifest, format!("{errors} error{plural} in `{name}`"));
-                error.findings = Some(Box::new((Source { name, ..text }, findings)));
-                error
-            }
+            manifest::Error::Invalid { text, findings } => Self::mistakes(Kind::Manifest, text, findings, context),
             manifest::Error::Fs(error) => Self::new(Kind::Disk, error),
             manifest::Error::Missing { .. } | manifest::Error::NotText { .. } => Self::new(Kind::Manifest, error),
         }

@@ -57,11 +57,6 @@ impl Printer {
         Self { drawn: bar.clone(), ..self.clone() }
     }
 
-    /// Returns the colours of the streams.
-    pub(crate) fn colors(&self) -> Colors {
-        self.colors
-    }
-
     /// Returns how much is said.
     pub(crate) fn level(&self) -> Level {
         self.level

@@ -1,5 +1,6 @@
 //! Draws progress events: one line on a terminal, plain lines with `-v`, else nothing.
 
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -37,11 +38,6 @@ impl Draw {
     pub(crate) fn new(drawing: Drawing, printer: &Printer) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Self { printer: printer.beside(&bar), bar, drawing, state: Mutex::default() }
-    }
-
-    /// Returns the printer that keeps clear of the line.
-    pub(crate) fn printer(&self) -> &Printer {
-        &self.printer
     }
 
     /// Removes the line.
@@ -124,6 +120,19 @@ impl Progress for Draw {
         if self.printer.level() >= Level::Normal {
             self.printer.aside(&format!("{}: {text}\n", styled(NAME, "note")));
         }
+    }
+}
+
+/// What the index says of its own: bytes and notes. Its questions are the solver's, which are drawn already.
+pub(crate) struct Transfers(pub(crate) Arc<Draw>);
+
+impl Progress for Transfers {
+    fn received(&self, bytes: u64) {
+        self.0.received(bytes);
+    }
+
+    fn note(&self, text: &str) {
+        self.0.note(text);
     }
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct Report {
     pub(crate) environments: Vec<Environment>,
     /// What differs from the lock before, by environment and platform; those without a difference are left out.
     pub(crate) changes: Vec<Changes>,
-    /// Warnings and notes about macml.toml and, when the verdict is `error`, the mistakes in it.
+    /// Warnings and notes about macml.toml and the indexes and, when the verdict is `error`, the mistakes in it.
     pub(crate) findings: Vec<ReportedFinding>,
     /// Why there is no answer; present with the verdicts `unsatisfiable` and `error`, and with `stale` when the
     /// difference could not be found out.
@@ -301,7 +301,7 @@ impl Report {
             name: context.shown(Path::new(&outcome.project.source.name)),
             text: outcome.project.source.text.clone(),
         };
-        let found = outcome.project.findings.iter();
+        let found = outcome.findings.iter();
         let verdict = match outcome.verdict {
             pipeline::Verdict::Unchanged => Verdict::Unchanged,
             pipeline::Verdict::Written => Verdict::Written,

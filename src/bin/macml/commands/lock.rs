@@ -4,15 +4,24 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
 use macml::diag::Finding;
 use macml::diag::Source;
+use macml::index;
+use macml::index::Config;
+use macml::index::IndexAddress;
+use macml::index::Mirror;
+use macml::index::OnlineSource;
+use macml::index::source::SourceError;
 use macml::lock::Diff;
 use macml::lock::diff::Sign;
 use macml::lock::model::LockedEnv;
+use macml::manifest::Manifest;
 use macml::manifest::model::Gpu;
+use macml::manifest::model::IndexSpec;
 use macml::manifest::model::RootTable;
 use macml::pep::PackageName;
 use macml::pipeline;
@@ -42,6 +51,7 @@ use crate::printer::Printer;
 use crate::printer::WARN;
 use crate::printer::styled;
 use crate::progress::Draw;
+use crate::progress::Transfers;
 use crate::render;
 use crate::report;
 use crate::report::Report;
@@ -100,7 +110,7 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
-    let draw = Draw::new(context.progress, printer);
+    let draw = Arc::new(Draw::new(context.progress, printer));
     let result = solve(args, context, &draw);
     draw.clear();
     match (format, result) {
@@ -118,13 +128,19 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
     }
 }
 
-fn solve(args: &LockArgs, context: &Context, draw: &Draw) -> Result<Outcome, CommandError> {
+fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome, CommandError> {
     let job = args.job(context)?;
-    let mut connect = |_: &macml::manifest::Manifest| -> Result<Box<dyn macml::index::source::Source>, _> {
-        let missing = std::io::Error::other("no index is linked in");
-        Err(macml::index::source::SourceError(std::sync::Arc::new(missing)))
+    let config = args.config(context)?;
+    let mut connect = |manifest: &Manifest| -> Result<Box<dyn index::source::Source>, SourceError> {
+        let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+        let config = Config {
+            indexes: manifest.indexes.iter().map(address).collect(),
+            need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
+            ..config.clone()
+        };
+        Ok(Box::new(OnlineSource::new(&config, Arc::new(Transfers(draw.clone())))?))
     };
-    let outcome = pipeline::lock(&job, &mut connect, draw);
+    let outcome = pipeline::lock(&job, &mut connect, &**draw);
     outcome.map_err(|error| CommandError::from_pipeline(error, context))
 }
 
@@ -137,6 +153,20 @@ impl LockArgs {
             }),
             (None, None) => Ok(FormatArg::Text),
         }
+    }
+
+    fn config(&self, context: &Context) -> Result<Config, CommandError> {
+        let config = Config::load(context.env.clone(), &context.config);
+        let mut config = config.map_err(|error| CommandError::from_config(error, context))?;
+        config.offline |= self.offline;
+        if let Some(folder) = &context.cache_dir {
+            config.cache_dir = Some(folder.clone());
+        }
+        if !self.mirror.is_empty() {
+            let mirrors = self.mirror.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
+            config.mirrors = mirrors.map_err(|reason| CommandError::usage(format!("`--mirror`: {reason}")))?;
+        }
+        Ok(config)
     }
 
     fn job(&self, context: &Context) -> Result<Job, CommandError> {
@@ -175,7 +205,7 @@ fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer)
     let own = &outcome.project.source;
     let source = Source { name: context.shown(Path::new(&own.name)), text: own.text.clone() };
     let mut findings: Vec<&Finding> = Vec::new();
-    for finding in outcome.project.findings.iter().chain(outcome.answers.iter().flat_map(|answer| &answer.findings)) {
+    for finding in outcome.findings.iter().chain(outcome.answers.iter().flat_map(|answer| &answer.findings)) {
         // Platforms of one environment often say the same.
         if !findings.contains(&finding) {
             findings.push(finding);
