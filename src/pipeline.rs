@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::diag::Finding;
+use crate::index::builtin;
 use crate::index::source::File;
 use crate::index::source::IndexName;
 use crate::index::source::Source;
@@ -40,9 +41,6 @@ use crate::target::PythonMinor;
 
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
-
-/// The index of packages that name none and that no index of the manifest has.
-const DEFAULT_INDEX: &str = "pypi";
 
 /// What is asked of [`lock`].
 #[derive(Clone, Debug)]
@@ -114,7 +112,7 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// Why the lock before did not answer the manifest; empty when it did, or when there was none.
     pub stale: Vec<Stale>,
-    /// Why a stale lock could not be solved afresh; `lockfile` lacks that answer then.
+    /// Why a stale lock could not be solved afresh; `lockfile` has the old answer then, if there was one.
     pub unsolved: Option<Box<Error>>,
 }
 
@@ -175,14 +173,12 @@ pub enum Error {
     #[error(transparent)]
     Manifest(#[from] manifest::Error),
     /// The manifest does not have an environment that was asked for.
-    #[error("there is no environment `{name}` in `{}`", manifest.display())]
+    #[error("macml.toml has no environment `{name}`")]
     UnknownEnv {
         /// What was asked for.
         name: String,
         /// What there is.
         known: Vec<String>,
-        /// The manifest.
-        manifest: PathBuf,
     },
     /// A macOS was to be tried, and no environment looked at is for Macs.
     #[error("no environment looked at is for Macs, so there is no macOS floor to try")]
@@ -245,7 +241,7 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
     let present = Present::from(lock::read(&lock_path)?);
     present.announce(progress);
 
-    let envs = wanted(job, &project, &present, &manifest)?;
+    let envs = wanted(job, &project, &present)?;
     let tried = envs.iter().any(|env| !project.manifest.envs.contains(env));
     let kept = envs.iter().map(|env| present.keep(job, env, &project)).collect::<Vec<_>>();
     let mut source = match kept.iter().all(Option::is_some) {
@@ -310,11 +306,11 @@ fn take_turn(purpose: Purpose, manifest: &Path, progress: &dyn Progress) -> Resu
 }
 
 /// Picks the environments to look at, changed as the trial says.
-fn wanted(job: &Job, project: &Project, present: &Present, manifest: &Path) -> Result<Vec<EnvSpec>, Error> {
+fn wanted(job: &Job, project: &Project, present: &Present) -> Result<Vec<EnvSpec>, Error> {
     let all = &project.manifest.envs;
     if let Some(name) = job.only.iter().find(|name| all.iter().all(|env| env.name != **name)) {
         let known = all.iter().map(|env| env.name.clone()).collect();
-        return Err(Error::UnknownEnv { name: name.clone(), known, manifest: manifest.to_owned() });
+        return Err(Error::UnknownEnv { name: name.clone(), known });
     }
     // Entries of the others cannot be carried over from a lock that is broken.
     let every = job.only.is_empty() || present.is_broken();
@@ -371,8 +367,8 @@ impl Solve<'_> {
     fn indexes(&self) -> Vec<IndexName> {
         let own = self.project.manifest.indexes.iter().filter(|index| !index.explicit);
         let mut names = own.map(|index| IndexName::from(&*index.name)).collect::<Vec<_>>();
-        if self.project.manifest.indexes.iter().all(|index| index.name != DEFAULT_INDEX) {
-            names.push(DEFAULT_INDEX.into());
+        if self.project.manifest.indexes.iter().all(|index| index.name != builtin::DEFAULT) {
+            names.push(builtin::DEFAULT.into());
         }
         names
     }
@@ -384,7 +380,11 @@ fn prefer(first: &Resolution, before: Preferences) -> Preferences {
     let mut versions: BTreeMap<_, _> = chosen.collect();
     for (name, others) in before.versions {
         let best = versions.entry(name).or_default();
-        others.into_iter().for_each(|version| if !best.contains(&version) { best.push(version) });
+        others.into_iter().for_each(|version| {
+            if !best.contains(&version) {
+                best.push(version)
+            }
+        });
     }
     Preferences { python: Some(first.python), versions }
 }
@@ -477,7 +477,8 @@ impl From<ReadOutcome> for Present {
                 Self { lock: None, pins: vec![ours, theirs], broken: Some(broken) }
             }
             ReadOutcome::Damaged { error, pins } => {
-                let broken = format!("`macml.lock` is damaged ({error}): solving afresh, close to what can be read of it");
+                let broken =
+                    format!("`macml.lock` is damaged ({error}): solving afresh, close to what can be read of it");
                 Self { lock: None, pins: vec![pins], broken: Some(broken) }
             }
         }

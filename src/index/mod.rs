@@ -24,6 +24,8 @@ mod credentials;
 pub mod fault;
 mod remote_zip;
 
+mod foreign;
+
 mod fetch;
 mod online;
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::config::Config;
 use super::fault::IndexError;
 use super::fetch::Network;
+use super::foreign;
 use super::source::{Answer, Ask, Source, SourceError};
 use crate::diag::{Code, Finding};
 use crate::progress::Progress;
@@ -23,6 +24,7 @@ pub struct OnlineSource {
     counts: Arc<Counts>,
     progress: Arc<dyn Progress>,
     runtime: Option<tokio::runtime::Runtime>,
+    foreign: Option<Finding>,
 }
 
 #[derive(Default)]
@@ -52,6 +54,7 @@ impl OnlineSource {
             counts: Arc::default(),
             progress,
             runtime: Some(runtime),
+            foreign: if config.mirrors.is_empty() { foreign::setting(&config.env) } else { None },
         })
     }
 }
@@ -81,7 +84,8 @@ impl Source for OnlineSource {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
+        let faults = self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault));
+        self.foreign.iter().cloned().chain(faults).collect()
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)> {

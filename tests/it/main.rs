@@ -9,3 +9,5 @@ mod schema;
 mod tidy;
 // Pages and METADATA of the real index.
 mod live_index;
+// The binary: arguments, streams, exit codes, JSON.
+mod cli;

@@ -109,9 +109,9 @@ pub(crate) fn color_in(words: &[OsString]) -> Option<ColorArg> {
 /// Builds clap's command with the verbs in groups, which clap cannot do by itself.
 fn command() -> clap::Command {
     let command = Args::command().styles(styles());
+    let head = styles().get_header().to_owned();
     let mut verbs = String::new();
     for (group, names) in GROUPS {
-        let head = styles().get_header().to_owned();
         verbs += &format!("{head}{group}:{head:#}\n");
         for name in *names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about).expect("groups name verbs");
@@ -120,7 +120,9 @@ fn command() -> clap::Command {
         }
         verbs.push('\n');
     }
-    command.help_template(format!("{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}{{options}}"))
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}{head}Global options:{head:#}\n{{options}}"
+    ))
 }
 
 fn styles() -> clap::builder::Styles {

@@ -118,10 +118,10 @@ impl CommandError {
         use pipeline::Error as E;
         match error {
             E::Manifest(error) => Self::from_manifest(error, context),
-            E::UnknownEnv { ref name, ref known, .. } => {
+            E::UnknownEnv { ref name, ref known } => {
                 let hint = match nearest(name, known) {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there is {}", listed(known)),
+                    None => format!("its environments: {}", listed(known)),
                 };
                 Self::new(Kind::Usage, error).hint(hint)
             }

@@ -144,7 +144,10 @@ mod tests {
     fn the_line_says_what_is_known_so_far() {
         let check = |state: State, expected: &str| assert_eq!(state.line(), expected);
         check(State::default(), "");
-        check(State { solving: "default for macos-arm64".into(), ..State::default() }, "solving default for macos-arm64");
+        check(
+            State { solving: "default for macos-arm64".into(), ..State::default() },
+            "solving default for macos-arm64",
+        );
         let state = State { latest: "torch".into(), done: 3, pending: 4, bytes: 1_250_000, ..State::default() };
         check(state, "3 of 7 answers · 1.2 MB · torch");
     }

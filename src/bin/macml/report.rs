@@ -444,19 +444,16 @@ impl From<&Held> for ReportedHeld {
 mod tests {
     use super::*;
 
-    /// Set to write the schema instead of comparing it.
-    const WRITE: &str = "MACML_WRITE_SCHEMA";
-
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test compares a file of the repository")]
     fn the_published_schema_is_what_the_types_say() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/report.schema.json");
         let schema = schemars::schema_for!(Report);
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
-        if std::env::var_os(WRITE).is_some() {
+        if std::env::var_os("MACML_BLESS").is_some() {
             std::fs::write(path, &text).unwrap();
         }
         let published = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(published == text, "stale: run `{WRITE}=1 cargo test --bin macml schema` and commit the file");
+        assert!(published == text, "stale: run this test with MACML_BLESS=1 and commit the file");
     }
 }

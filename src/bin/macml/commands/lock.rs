@@ -149,7 +149,8 @@ impl LockArgs {
         match (self.output_format, context.env.get("MACML_OUTPUT_FORMAT")) {
             (Some(format), _) => Ok(format),
             (None, Some(text)) => <FormatArg as clap::ValueEnum>::from_str(text, false).map_err(|_| {
-                CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT")).hint("use `text` or `json`")
+                CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT"))
+                    .hint("use `text` or `json`")
             }),
             (None, None) => Ok(FormatArg::Text),
         }
@@ -198,7 +199,6 @@ impl LockArgs {
         })
     }
 }
-
 
 /// Shows an outcome to people.
 fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer) -> ExitCode {
@@ -256,7 +256,8 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> String {
     let roots = answer.env.roots.iter().filter(|root| root.table == RootTable::Frameworks);
     let mut frameworks = roots.filter_map(|root| locked.entry(&root.name)).collect::<Vec<_>>();
     frameworks.dedup();
-    let frameworks = frameworks.iter().map(|package| format!("{} {}", package.name, package.version)).collect::<Vec<_>>();
+    let frameworks =
+        frameworks.iter().map(|package| format!("{} {}", package.name, package.version)).collect::<Vec<_>>();
     if !frameworks.is_empty() {
         text += &format!("  {}\n", frameworks.join(", "));
     }
@@ -308,7 +309,9 @@ fn last_line(outcome: &Outcome, took: Duration) -> String {
         Verdict::Written => format!("{} written: {size}, {took}\n", styled(GOOD, "macml.lock")),
         Verdict::Differs => format!("{} not written (--dry-run): {size}, {took}\n", styled(WARN, "macml.lock")),
         Verdict::Stale => format!("{} stale, {took}\n", styled(BAD, "macml.lock")),
-        Verdict::Tried => format!("{} not written (a trial): {size}, {took}\n", styled(WARN, "macml.lock")),
+        Verdict::Tried => {
+            format!("{} not written, since this was a trial: {size}, {took}\n", styled(WARN, "macml.lock"))
+        }
     }
 }
 
