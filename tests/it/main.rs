@@ -11,3 +11,5 @@ mod tidy;
 mod live_index;
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// The order of the stages, over an index in memory.
+mod pipeline;
