@@ -145,6 +145,9 @@ impl Generator {
 
     fn specifiers(&mut self) -> String {
         let count = [1, 1, 1, 2, 2, 3, 0][self.below(7)];
+        if self.one_in(200) {
+            return self.pick(&["*", " * "]).to_owned();
+        }
         let parts: Vec<String> = (0..count).map(|_| self.specifier()).collect();
         parts.join(self.pick(&[",", ",", ", ", " , "]))
     }
@@ -309,7 +312,7 @@ impl Generator {
             _ => self.specifiers(),
         };
         if self.one_in(12) {
-            body.push_str(self.pick(&[",", " ", ";", "*", ",,", " ,"]));
+            body.push_str(self.pick(&[",", " ", ";", "*", ",,", " ,", ">=\n1"]));
         }
         let marker = match self.below(3) {
             0 => format!("{}{};{}{}", self.pick(&["", " "]), blank, blank, self.marker(1)),
@@ -319,10 +322,25 @@ impl Generator {
     }
 
     fn wheel(&mut self) -> String {
-        let name = self.pick(&["foo", "Foo_Bar", "foo.bar", "a", "foo_1", "foo__bar", "0x", "torch"]);
-        let version = if self.one_in(4) { self.odd_version().trim().replace('-', "_") } else { self.version() };
-        let build = self.pick(&["", "", "", "-1", "-2_x", "-007", "-10abc", "-x1", "-1.2"]);
-        let python = self.pick(&["py3", "py2.py3", "cp313", "CP39", "cp313.cp312", "pp310", "py3.py3", "3"]);
+        let name = self.pick(&[
+            "foo", "Foo_Bar", "foo.bar", "a", "foo_1", "foo", "torch", "numpy", "_foo", "foo_", "foo__bar", "0x",
+            "torch",
+        ]);
+        let version = if self.one_in(8) { self.odd_version().trim().replace('-', "_") } else { self.version() };
+        let build = self.pick(&["", "", "", "-1", "-2_x", "-007", "-10abc", "-x1", "-1.2", "", "", ""]);
+        let python = self.pick(&[
+            "py3",
+            "py2.py3",
+            "cp313",
+            "CP39",
+            "cp313.cp312",
+            "pp310",
+            "py3.py3",
+            "cp314",
+            "py310",
+            "cp37.cp38",
+            "3",
+        ]);
         let abi = self.pick(&["none", "abi3", "cp313", "cp313t", "none.abi3", "pypy310_pp73"]);
         let platform = self.pick(&[
             "any",
@@ -332,7 +350,10 @@ impl Generator {
             "win_amd64",
             "Linux_X86_64",
         ]);
-        let suffix = self.pick(&[".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".WHL", ".zip"]);
+        let suffix = self.pick(&[
+            ".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".whl", ".WHL",
+            ".zip",
+        ]);
         format!("{name}-{version}{build}-{python}-{abi}-{platform}{suffix}")
     }
 }

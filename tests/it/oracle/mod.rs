@@ -38,37 +38,46 @@ const CHOSEN: [(&str, fn(&Value) -> bool, &str); 8] = [
     ),
     ("requirement", has_identity, "the same"),
     ("specifier", is_star, "`*` alone is every version, as macml.toml writes it"),
-    ("requirement", ends_in_underscore, "core metadata allows no name that ends in `_`; no index serves one"),
-    ("wheel", ends_in_underscore, "the same"),
-    ("requirement", has_control, "a requirement is one line"),
+    ("requirement", has_no_name, "core metadata allows no name or extra that ends in `_`; no index serves one"),
+    ("wheel", has_no_name, "the same, and none that begins with one"),
     (
         "marker",
         compares_alike,
         "two variables or two texts compare nothing; `packaging` takes one for the other's name",
     ),
     ("requirement", compares_alike, "the same"),
+    ("requirement", has_line_break, "a requirement is one line"),
 ];
 
 fn text(case: &Value) -> &str {
     ["s", "m", "r", "w"].iter().find_map(|key| case[key].as_str()).unwrap_or_default()
 }
 
+/// The text without a marker.
+fn body(case: &Value) -> &str {
+    text(case).split_once(';').map_or(text(case), |(body, _)| body)
+}
+
 fn has_identity(case: &Value) -> bool {
-    text(case).contains("===")
+    body(case).contains("===")
 }
 
 fn is_star(case: &Value) -> bool {
     text(case).trim() == "*"
 }
 
-fn ends_in_underscore(case: &Value) -> bool {
-    let bare = |name: &str| name.ends_with('_') || name.starts_with(['_', '.', '-']) || name.ends_with('.');
-    let names = text(case).split(|c: char| !(c.is_alphanumeric() || "-_.".contains(c)));
-    names.chain(text(case).split('-').take(1)).any(bare)
+fn has_line_break(case: &Value) -> bool {
+    text(case).contains('\n')
 }
 
-fn has_control(case: &Value) -> bool {
-    text(case).contains('\n')
+fn has_no_name(case: &Value) -> bool {
+    let outside = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
+    match case["w"].as_str() {
+        Some(wheel) => {
+            wheel.split('-').next().is_some_and(|name| name.starts_with(['_', '.']) || name.ends_with(['_', '.']))
+        }
+        None => body(case).split(outside).any(|name| name.ends_with('_')),
+    }
 }
 
 /// Whether macml refuses the marker for its operands.
@@ -117,7 +126,12 @@ fn pep_answers_as_packaging_does() {
         *meaningful.entry(kind).or_default() += usize::from(!theirs.is_null());
         let Err(ours) = judge(case, theirs) else { continue };
         match CHOSEN.iter().position(|(of, applies, _)| *of == kind && applies(case)) {
-            Some(index) => chosen[index] += 1,
+            Some(index) => {
+                chosen[index] += 1;
+                if chosen[index] <= 3 {
+                    eprintln!("on purpose: {case}\n  packaging: {theirs}\n  macml:     {ours}");
+                }
+            }
             None => wrong.push(format!("{case}\n  packaging: {theirs}\n  macml:     {ours}")),
         }
     }
@@ -127,7 +141,8 @@ fn pep_answers_as_packaging_does() {
     }
     let shown: Vec<&String> = wrong.iter().take(30).collect();
     assert!(wrong.is_empty(), "{} differences:\n{shown:#?}", wrong.len());
-    // Cases that nobody can read prove little.
+    // A row for nothing hides what it was written for; cases that nobody can read prove little.
+    assert!(chosen.iter().all(|count| *count > 0), "{chosen:?}");
     assert!(CASES.iter().all(|(kind, count)| meaningful[kind] * 2 > *count), "{meaningful:?}");
 }
 
