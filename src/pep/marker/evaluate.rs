@@ -22,7 +22,7 @@ use crate::pep::version::Specifiers;
 use crate::pep::version::Version;
 
 /// More combinations than this are not tried; each comparison is then decided by itself.
-const MOST_COMBINATIONS: usize = 4096;
+const MOST_COMBINATIONS: usize = 1000;
 
 type Triple = [u64; 3];
 
@@ -45,8 +45,7 @@ impl Marker {
         let patches = patches.flatten().map_or_else(Vec::new, Line::values);
         let releases = releases.flatten().map_or_else(Vec::new, Line::values);
         if patches.len().max(1) * releases.len().max(1) > MOST_COMBINATIONS {
-            let machine = Machine { env, extras, patch: None, release: None };
-            return self.root.decide(&|compare| compare.decide_alone(&machine, &patches, &releases));
+            return self.root.decide(&|compare| compare.decide_alone(env, extras));
         }
         common(each(&patches).flat_map(|patch| {
             each(&releases).map(move |release| {
@@ -206,16 +205,23 @@ impl Compare {
     }
 
     /// Decides over all values of its own variable, whatever the rest of the marker asks.
-    fn decide_alone(&self, machine: &Machine<'_>, patches: &[Value], releases: &[Value]) -> Truth {
-        let Machine { env, extras, .. } = *machine;
+    fn decide_alone(&self, env: &MarkerEnv, extras: &[ExtraName]) -> Truth {
+        let values = |line: Option<Line>| {
+            line.map_or_else(Vec::new, |mut line| {
+                self.cut(&mut line);
+                line.values()
+            })
+        };
         match self.variable {
             Variable::PythonFullVersion | Variable::ImplementationVersion => {
-                common(each(patches).map(|patch| self.decide(&Machine { env, extras, patch, release: None })))
+                let patches = values(Line::patches(env));
+                common(each(&patches).map(|patch| self.decide(&Machine { env, extras, patch, release: None })))
             }
             Variable::PlatformRelease => {
-                common(each(releases).map(|release| self.decide(&Machine { env, extras, patch: None, release })))
+                let releases = values(Line::releases(env));
+                common(each(&releases).map(|release| self.decide(&Machine { env, extras, patch: None, release })))
             }
-            _ => self.decide(machine),
+            _ => self.decide(&Machine { env, extras, patch: None, release: None }),
         }
     }
 
