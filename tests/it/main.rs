@@ -9,3 +9,6 @@ mod schema;
 mod tidy;
 // Pages and METADATA of the real index.
 mod live_index;
+// Everything in `pep/` against the `packaging` package (live).
+mod oracle;
+
