@@ -19,6 +19,9 @@ use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Span;
 
+/// Beyond these the file is something else than a manifest.
+const MOST_SYNTAX_ERRORS: usize = 20;
+
 /// A table as written.
 pub(super) struct Raw {
     /// Which table.
@@ -142,14 +145,13 @@ fn syntax(text: &str, mut errors: Vec<toml::de::Error>, findings: &mut Vec<Findi
     }
     let place = |error: &toml::de::Error| error.span().map_or(Span { start: text.len(), end: text.len() }, Span::from);
     errors.sort_by_key(place);
-    let mut last_line = None;
+    let starts: Vec<usize> = line_starts(text).collect();
+    // What the parser says next of the same line is a consequence.
+    errors.dedup_by_key(|error| starts.partition_point(|start| *start <= place(error).start));
+    let more = errors.len().saturating_sub(MOST_SYNTAX_ERRORS);
+    errors.truncate(MOST_SYNTAX_ERRORS);
     for error in errors {
         let span = place(&error);
-        // What the parser says next of the same line is a consequence.
-        let line = line_starts(text).take_while(|start| *start <= span.start).last();
-        if last_line.replace(line) == Some(line) {
-            continue;
-        }
         let written = text.get(span.start..span.end).unwrap_or_default();
         let message = match is_duplicate_key(&error) {
             true => format!("`{written}` is written twice"),
@@ -158,6 +160,9 @@ fn syntax(text: &str, mut errors: Vec<toml::de::Error>, findings: &mut Vec<Findi
         let finding = Finding::error(Code::ManifestSyntax, message).at(span, "");
         let curly = written.starts_with(['\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}', '\u{ff02}', '\u{ff07}']);
         findings.push(if curly { finding.hinting("use straight quotes: `\"` or `'`") } else { finding });
+    }
+    if let Some(last) = findings.last_mut().filter(|_| more > 0) {
+        last.notes.push(format!("{more} more lines are not TOML"));
     }
 }
 

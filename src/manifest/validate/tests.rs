@@ -119,6 +119,13 @@ fn the_folder_names_a_project_without_a_name() {
     assert_eq!(manifest("[project]\nname = \"给定\"").name, "给定");
 }
 
+#[test]
+fn a_file_that_is_no_manifest_is_told_so_in_few_words() {
+    let findings = parse(&"no manifest at all\n".repeat(50_000), context(&semver::Version::new(0, 1, 0))).unwrap_err();
+    assert_eq!(findings.len(), 20);
+    assert_eq!(findings[19].notes, ["49980 more lines are not TOML"]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
