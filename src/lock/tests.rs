@@ -304,6 +304,23 @@ fn differences_read_as_lines() {
     );
 }
 
+#[test]
+fn other_extras_and_origins_are_differences() {
+    let changed = |change: &dyn Fn(&mut Package)| {
+        let old = lock(&[Short { packages: &["a 1"], ..BASE }]);
+        let mut new = answer(&Short { packages: &["a 1"], ..BASE });
+        new.resolution.packages.values_mut().for_each(change);
+        diff(Some(&old), Some(&build("", &[new]).unwrap())).to_string()
+    };
+    let heading = "default on macos-arm64\n";
+    let said = changed(&|package| package.extras = vec!["s3".parse().unwrap()]);
+    assert_eq!(said, format!("{heading}~ a 1 (extras +s3)\n"));
+    let said = changed(&|package| package.origin = Origin::Index("corp".into()));
+    assert_eq!(said, format!("{heading}~ a 1 (index pypi -> index corp)\n"));
+    let rebuilt = |package: &mut Package| Arc::get_mut(&mut package.wheels[0]).unwrap().sha256 = Some(Sha256::of(b"x"));
+    assert_eq!(changed(&rebuilt), format!("{heading}~ a 1 (files +1 -1)\n"));
+}
+
 /// A file that another environment brought or took is no change of this one.
 #[test]
 fn differences_are_those_of_the_environment() {
@@ -354,6 +371,16 @@ fn conflicts_split_into_their_sides() {
     check("a\n<<<<<<< HEAD\nb\n", "a\nb\n", "a\n");
     check("a\n=======\nc\n>>>>>>> x", "a\n", "a\nc\n");
     check("ä<<<<<<<\n>>>>>>> x\n", "ä<<<<<<<\n", "ä<<<<<<<\n");
+}
+
+/// Solving afresh would overwrite what the newer macml wrote.
+#[test]
+fn a_newer_version_on_one_side_of_a_conflict_stops_everything() {
+    let text = to_text(&lock(&[BASE]));
+    let newer = "<<<<<<< HEAD\nversion = 1\n=======\nversion = 2\n>>>>>>> x\n";
+    assert_eq!(super::file::interpret(&text.replace("version = 1\n", newer)), Err(2));
+    let torn = format!("{}[[env", text.replace("version = 1\n", "version = 2\n"));
+    assert_eq!(super::file::interpret(&torn), Err(2));
 }
 
 const NAMES: [&str; 5] = ["a", "b-c", "torch", "x1", "zope-interface"];
