@@ -13,8 +13,11 @@
 pub mod source;
 
 pub mod builtin;
-pub mod config;
 mod user_config;
+
+pub mod config;
+
+mod foreign;
 
 mod simple;
 mod stored;
@@ -29,4 +32,5 @@ mod online;
 
 pub use config::{Config, IndexAddress, Mirror};
 pub use fault::IndexError;
+pub use foreign::foreign_settings;
 pub use online::OnlineSource;

@@ -10,6 +10,12 @@ mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
 // Pages and METADATA of the real index.
+// Servers and made-up packages that tests share.
+mod support;
+
+// Asking indexes, mirrors and caches over loopback.
+mod index;
+// Pages and METADATA of the real index.
 mod live_index;
 // Everything in `pep/` against the `packaging` package (live).
 mod oracle;
