@@ -1,15 +1,24 @@
 //! The one test target. Each module says what belongs in it.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests may look at the world and stop at once")]
 
+// The lockfile: fixtures of every version, its schema, and writing as one step.
+mod lock;
 // How good and bad macml.toml files are read and explained.
 mod manifest;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
+// Servers and made-up packages that tests share.
+mod support;
+
+// Asking indexes, mirrors and caches over loopback.
+mod index;
 // Pages and METADATA of the real index.
 mod live_index;
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
 // The order of the stages, over an index in memory.
 mod pipeline;
+// Everything in `pep/` against the `packaging` package (live).
+mod oracle;

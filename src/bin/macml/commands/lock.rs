@@ -26,6 +26,7 @@ use macml::manifest::model::RootTable;
 use macml::pep::PackageName;
 use macml::pipeline;
 use macml::pipeline::Answer;
+use macml::pipeline::AnswerOrigin;
 use macml::pipeline::Before;
 use macml::pipeline::Job;
 use macml::pipeline::Outcome;
@@ -132,16 +133,27 @@ fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome
     let job = args.job(context)?;
     let config = args.config(context)?;
     let mut connect = |manifest: &Manifest| -> Result<Box<dyn index::source::Source>, SourceError> {
-        let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
-        let config = Config {
-            indexes: manifest.indexes.iter().map(address).collect(),
-            need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
-            ..config.clone()
-        };
+        let config = serving(&config, manifest);
         Ok(Box::new(OnlineSource::new(&config, Arc::new(Transfers(draw.clone())))?))
     };
     let outcome = pipeline::lock(&job, &mut connect, &**draw);
-    outcome.map_err(|error| CommandError::from_pipeline(error, context))
+    let mut outcome = outcome.map_err(|error| CommandError::from_pipeline(error, context))?;
+    if outcome.answers.iter().any(|answer| answer.origin == AnswerOrigin::Solved) {
+        let config = serving(&config, &outcome.project.manifest);
+        let folder = Path::new(&outcome.project.source.name).parent().unwrap_or(&context.cwd);
+        outcome.findings.extend(index::foreign_settings(&config, folder));
+    }
+    Ok(outcome)
+}
+
+/// Adds what a manifest says of its indexes.
+fn serving(config: &Config, manifest: &Manifest) -> Config {
+    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+    Config {
+        indexes: manifest.indexes.iter().map(address).collect(),
+        need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
+        ..config.clone()
+    }
 }
 
 impl LockArgs {
