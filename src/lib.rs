@@ -19,3 +19,5 @@ pub mod index;
 pub mod resolve;
 
 pub mod lock;
+
+pub mod pipeline;

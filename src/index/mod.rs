@@ -17,7 +17,6 @@ mod user_config;
 
 pub mod config;
 
-mod foreign;
 
 mod simple;
 mod stored;
@@ -27,10 +26,12 @@ mod credentials;
 pub mod fault;
 mod remote_zip;
 
+mod foreign;
+
 mod fetch;
 mod online;
 
-pub use config::{Config, IndexAddress, Mirror};
+pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;
 pub use foreign::foreign_settings;
 pub use online::OnlineSource;

@@ -327,7 +327,7 @@ fn requirement_parts(written: &str) -> Option<(&str, &str)> {
     Some((name.trim(), rest.trim()))
 }
 
-fn percent_decoded(text: &str) -> String {
+pub(super) fn percent_decoded(text: &str) -> String {
     let hex = |byte: u8| (byte as char).to_digit(16);
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

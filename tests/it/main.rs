@@ -20,3 +20,5 @@ mod live_index;
 // Everything in `pep/` against the `packaging` package (live).
 mod oracle;
 
+// The binary: arguments, streams, exit codes, JSON.
+mod cli;

@@ -40,7 +40,7 @@ fn rendered(findings: &[Finding], text: &str) -> String {
 }
 
 /// Compares with the file beside a case, or rewrites that; no text is no file.
-fn same_as(path: &Path, got: &str) -> Result<(), String> {
+pub(crate) fn same_as(path: &Path, got: &str) -> Result<(), String> {
     if std::env::var_os("MACML_BLESS").is_some() {
         if got.is_empty() {
             let _ = std::fs::remove_file(path);
