@@ -1,8 +1,12 @@
 //! The one test target. Each module says what belongs in it.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests may look at the world and stop at once")]
 
+// The manifests that we show, and their locks.
+mod examples;
 // How good and bad macml.toml files are read and explained.
 mod manifest;
+// The transcripts in README.md and README.zh-CN.md.
+mod readme;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
