@@ -1,1 +1,1 @@
-//! What an answer depends on, and what it does not.
+

@@ -1,1 +1,1 @@
-//! Which wheel of a release is taken, and the reasons why none is.
+
