@@ -17,7 +17,6 @@ mod user_config;
 
 pub mod config;
 
-mod foreign;
 
 mod simple;
 mod stored;
@@ -26,6 +25,8 @@ mod cache;
 mod credentials;
 pub mod fault;
 mod remote_zip;
+
+mod foreign;
 
 mod fetch;
 mod online;

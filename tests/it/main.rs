@@ -3,8 +3,12 @@
 
 // The lockfile: fixtures of every version, its schema, and writing as one step.
 mod lock;
+// The manifests that we show, and their locks.
+mod examples;
 // How good and bad macml.toml files are read and explained.
 mod manifest;
+// The transcripts in README.md and README.zh-CN.md.
+mod readme;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
