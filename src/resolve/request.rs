@@ -1,7 +1,9 @@
 //! `Request`: one environment on one platform, and what the answer should stay close to.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use crate::index::source::{File, IndexName};
 use crate::manifest::model::EnvSpec;
 use crate::pep::{PackageName, Version};
 use crate::target::{Platform, PythonMinor};
@@ -14,9 +16,11 @@ pub struct Request {
     /// The platform of it that is solved here.
     pub platform: Platform,
     /// Names of the indexes that serve packages which name none, first match wins.
-    pub indexes: Vec<crate::index::source::IndexName>,
+    pub indexes: Vec<IndexName>,
     /// Versions (and a Python) to keep where they still fit.
     pub preferences: Preferences,
+    /// Wheels by path or address, which stand for all releases of their package.
+    pub direct: BTreeMap<PackageName, Arc<File>>,
     /// `--python`: only this minor.
     pub python: Option<PythonMinor>,
 }

@@ -1,0 +1,229 @@
+//! From what pubgrub selected to a [`Resolution`].
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crate::diag::{Code, Finding};
+use crate::index::source::{DIRECT, File};
+use crate::manifest::model::RootSource;
+use crate::pep::{ExtraName, PackageName, Point, Specifiers, Version, VersionRange};
+use crate::target::PythonMinor;
+
+use super::Error;
+use super::candidate;
+use super::edges::{self, Edge};
+use super::held;
+use super::package::Node;
+use super::provider::Provider;
+use super::releases::{Fit, Releases};
+use super::resolution::{Origin, Package, Resolution};
+use super::run::Run;
+
+type Selected = pubgrub::SelectedDependencies<Node, Point>;
+
+/// One release on its way into the answer.
+pub(crate) struct Chosen {
+    pub(crate) version: Version,
+    pub(crate) releases: Arc<Releases>,
+    pub(crate) fit: Fit,
+    pub(crate) extras: BTreeSet<ExtraName>,
+    /// Every edge of the release and its extras in use.
+    pub(crate) edges: Vec<Edge>,
+    /// Who asked for it first: a package, or the user.
+    pub(crate) asked_by: Option<PackageName>,
+}
+
+/// Gathers the answer, walking from the roots so that nothing unneeded comes along.
+pub(crate) fn answer(
+    run: &RefCell<Run<'_, '_>>,
+    provider: &Provider<'_, '_, '_>,
+    selected: &Selected,
+) -> Result<Resolution, Error> {
+    let minor = chosen_minor(run, selected);
+    let python = Node::Python;
+    let version = selected.get(&python).and_then(Point::version).expect("Python is always decided");
+    let roots = provider.edges(&python, version).expect("what is decided has edges");
+    let mut patches: Option<VersionRange> = roots.patches.clone();
+    let mut chosen: BTreeMap<PackageName, Chosen> = BTreeMap::new();
+    let mut queue: VecDeque<(Option<PackageName>, Edge)> =
+        roots.packages.into_iter().map(|edge| (None, edge)).collect();
+    let mut seen: BTreeSet<(PackageName, Option<ExtraName>)> = BTreeSet::new();
+    while let Some((asked_by, edge)) = queue.pop_front() {
+        for extra in std::iter::once(None).chain(edge.extras.iter().cloned().map(Some)) {
+            if !seen.insert((edge.name.clone(), extra.clone())) {
+                continue;
+            }
+            let base = Node::base(&edge.name, minor);
+            let version = selected.get(&base).and_then(Point::version).expect("what is asked for is selected").clone();
+            let node = extra.as_ref().map_or(base, |extra| Node::extra(&edge.name, extra, minor));
+            let own = provider.edges(&node, &version).expect("what is selected has edges");
+            patches = match (patches, own.patches) {
+                (Some(one), Some(two)) => Some(one.intersection(&two)),
+                (one, two) => one.or(two),
+            };
+            let entry = match chosen.entry(edge.name.clone()) {
+                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
+                std::collections::btree_map::Entry::Vacant(entry) => {
+                    let releases = run.borrow_mut().releases(&edge.name, minor)?.expect("selected from a page");
+                    let Some(Ok(fit)) = releases.get(&version) else { unreachable!("selected releases count") };
+                    let fit = fit.clone();
+                    let (extras, edges) = (BTreeSet::new(), Vec::new());
+                    entry.insert(Chosen { version, releases, fit, extras, edges, asked_by: asked_by.clone() })
+                }
+            };
+            entry.extras.extend(extra);
+            entry.edges.extend(own.packages.iter().cloned());
+            queue.extend(own.packages.into_iter().map(|next| (Some(edge.name.clone()), next)));
+        }
+    }
+    let wheels = share_generations(&chosen);
+    let mut run = run.borrow_mut();
+    for (name, chosen) in &chosen {
+        wheels[name].iter().for_each(|file| run.ask_complete(&chosen.releases.index, file));
+    }
+    let findings = findings(&run, &chosen, minor);
+    let held = held::held(&mut run, &chosen, minor)?;
+    let mut packages = BTreeMap::new();
+    for (name, chosen) in &chosen {
+        let mut wheels = run.complete(&chosen.releases.index, &wheels[name])?;
+        wheels.sort_by(|one, two| one.filename.cmp(&two.filename));
+        let requires: BTreeSet<PackageName> = chosen.edges.iter().map(|edge| edge.name.clone()).collect();
+        let package = Package {
+            version: chosen.version.clone(),
+            origin: origin(&run, name, chosen),
+            extras: declared_extras(&run, chosen),
+            requires: requires.into_iter().filter(|required| required != name).collect(),
+            wheels,
+        };
+        packages.insert(name.clone(), package);
+    }
+    Ok(Resolution {
+        env: run.request.env.clone(),
+        platform: run.request.platform,
+        python: minor,
+        python_full: patch_specifiers(minor, patches.as_ref()),
+        packages,
+        held,
+        findings,
+    })
+}
+
+fn chosen_minor(run: &RefCell<Run<'_, '_>>, selected: &Selected) -> PythonMinor {
+    let version = selected.get(&Node::Python).and_then(Point::version).expect("Python is always decided");
+    let minors = run.borrow().minors();
+    minors.into_iter().find(|minor| super::provider::minor_version(*minor) == *version).expect("one of the minors")
+}
+
+/// Where two packages pin each other to one version and both have wheels by macOS generation, keeps the generations
+/// that both have: mlx of macOS 26 beside mlx-metal of macOS 15 would not load.
+fn share_generations(chosen: &BTreeMap<PackageName, Chosen>) -> BTreeMap<PackageName, Vec<Arc<File>>> {
+    let mut wheels: BTreeMap<PackageName, Vec<Arc<File>>> =
+        chosen.iter().map(|(name, chosen)| (name.clone(), chosen.fit.wheels.clone())).collect();
+    for (name, package) in chosen {
+        for edge in &package.edges {
+            let Some(other) = chosen.get(&edge.name) else { continue };
+            let pinned = edge.exact.as_ref() == Some(&package.version) && other.version == package.version;
+            if pinned && edge.name != *name && wheels[name].len() > 1 && wheels[&edge.name].len() > 1 {
+                let shared = candidate::shared_generations(&[&wheels[name], &wheels[&edge.name]]);
+                let mut shared = shared.into_iter();
+                wheels.insert(name.clone(), shared.next().expect("one for each member"));
+                wheels.insert(edge.name.clone(), shared.next().expect("one for each member"));
+            }
+        }
+    }
+    wheels
+}
+
+fn origin(run: &Run<'_, '_>, name: &PackageName, chosen: &Chosen) -> Origin {
+    if &*chosen.releases.index != DIRECT {
+        return Origin::Index(chosen.releases.index.clone());
+    }
+    let root = run.request.env.roots.iter().find(|root| root.name == *name);
+    match root.map(|root| &root.source) {
+        Some(RootSource::Path(path)) => Origin::Path(path.clone()),
+        Some(RootSource::Url { url, sha256 }) => Origin::Url { url: url.to_string(), sha256: *sha256 },
+        _ => unreachable!("only roots come by path or address"),
+    }
+}
+
+fn declared_extras(run: &Run<'_, '_>, chosen: &Chosen) -> Vec<ExtraName> {
+    let declared = |extra: &&ExtraName| run.has_extra(&chosen.releases, &chosen.fit, extra);
+    chosen.extras.iter().filter(declared).cloned().collect()
+}
+
+/// Writes the patches left over as specifiers that hold for patches to come as well.
+fn patch_specifiers(minor: PythonMinor, left: Option<&VersionRange>) -> Specifiers {
+    let Some(left) = left else { return Specifiers::any() };
+    let all = edges::patches(minor);
+    let kept: Vec<bool> = all.iter().map(|patch| left.contains(&Point::from(patch.clone()))).collect();
+    let first = kept.iter().position(|kept| *kept).expect("the solver left a patch");
+    let last = kept.iter().rposition(|kept| *kept).expect("the solver left a patch");
+    let mut parts = Vec::new();
+    if first > 0 {
+        parts.push(format!(">={}", all[first]));
+    }
+    if !edges::is_later(&all[last]) {
+        parts.push(format!("<={}", all[last]));
+    }
+    let holes = (first..last).filter(|at| !kept[*at]);
+    parts.extend(holes.map(|at| format!("!={}", all[at])));
+    parts.join(",").parse().expect("made of versions and operators")
+}
+
+/// Says what about this answer a person should know.
+fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: PythonMinor) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, package) in chosen {
+        let version = &package.version;
+        let chain = chain(chosen, name);
+        if let Some(reason) = &package.fit.yanked {
+            let why = if reason.is_empty() { "no reason given".to_owned() } else { format!("{reason:?}") };
+            let message = format!("`{name}` {version} was withdrawn by its authors: {why}");
+            findings.push(Finding::warning(Code::YankedRelease, message).noting(format!("asked for by {chain}")));
+        }
+        if version.any_prerelease() {
+            let message = format!("`{name}` {version} is a pre-release");
+            findings.push(Finding::warning(Code::PrereleaseChosen, message).noting(format!("asked for by {chain}")));
+        }
+        if version.is_local() {
+            let message = format!("`{name}` {version} is a local version: no index but this one has it");
+            findings.push(Finding::note(Code::LocalVersionChosen, message).noting(format!("asked for by {chain}")));
+        }
+        for extra in &package.extras {
+            if !run.has_extra(&package.releases, &package.fit, extra) {
+                let message = format!("`{name}` {version} has no extra `{extra}`");
+                findings.push(Finding::warning(Code::ExtraMissing, message));
+            }
+        }
+    }
+    for root in &run.request.env.roots {
+        let Some(marker) = &root.marker else { continue };
+        let here = root.platform.is_none_or(|only| only == run.request.platform);
+        let never = |platform| {
+            let target = super::run::target(run.request, minor);
+            let env = crate::target::Target { platform, ..target }.marker_env();
+            marker.evaluate(&env, &[]) == crate::pep::Truth::Never
+        };
+        if here && run.request.env.platforms.iter().all(|platform| never(*platform)) {
+            let message = format!("`{}` is never installed: its marker holds on no target of this project", root.name);
+            findings.push(Finding::warning(Code::MarkerNeverMatches, message).at(root.span, marker.to_string()));
+        }
+    }
+    findings
+}
+
+/// Writes the chain of packages that leads to `name`, the user's own line first.
+fn chain(chosen: &BTreeMap<PackageName, Chosen>, name: &PackageName) -> String {
+    let mut links = vec![name.to_string()];
+    let mut at = name;
+    while let Some(by) = &chosen[at].asked_by {
+        links.push(format!("{by} {}", chosen[by].version));
+        at = by;
+    }
+    if links.len() == 1 {
+        return format!("your own line `{name}`");
+    }
+    links.reverse();
+    links.join(" -> ")
+}

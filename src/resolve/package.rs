@@ -1,0 +1,54 @@
+//! `Node`: what pubgrub calls a package.
+//!
+//! Python is a package like any other: the root depends on it, and each minor depends on the user's requirements *as
+//! seen by that minor*. So markers are decided once, one run tries the next Python by itself, and one derivation
+//! tree explains all of them.
+
+use std::fmt;
+
+use crate::pep::{ExtraName, PackageName};
+use crate::target::PythonMinor;
+
+/// One package in the solver's sense.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Node {
+    /// The environment itself, in its only version.
+    Root,
+    /// Python; its versions are minors.
+    Python,
+    /// The patch releases of one minor: all known ones, and one that stands for those to come.
+    PythonFull(PythonMinor),
+    /// A package, or one extra of it, as seen by one minor.
+    Release {
+        /// The package.
+        name: PackageName,
+        /// The extra; the node then pins the package itself to its own version.
+        extra: Option<ExtraName>,
+        /// The Python.
+        minor: PythonMinor,
+    },
+}
+
+impl Node {
+    /// Makes the node of a package.
+    pub(crate) fn base(name: &PackageName, minor: PythonMinor) -> Self {
+        Self::Release { name: name.clone(), extra: None, minor }
+    }
+
+    /// Makes the node of an extra.
+    pub(crate) fn extra(name: &PackageName, extra: &ExtraName, minor: PythonMinor) -> Self {
+        Self::Release { name: name.clone(), extra: Some(extra.clone()), minor }
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root => f.write_str("the environment"),
+            Self::Python => f.write_str("python"),
+            Self::PythonFull(minor) => write!(f, "python {minor}"),
+            Self::Release { name, extra: None, .. } => write!(f, "{name}"),
+            Self::Release { name, extra: Some(extra), .. } => write!(f, "{name}[{extra}]"),
+        }
+    }
+}

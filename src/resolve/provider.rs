@@ -1,0 +1,186 @@
+//! The bridge to pubgrub.
+//!
+//! What is chosen and what it depends on are functions of package and version alone: never of the range, of who
+//! asked, or of what the network has answered so far. That is what makes learned conflicts sound and answers the same
+//! from run to run.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+
+use pubgrub::{Dependencies, DependencyConstraints, DependencyProvider, PackageResolutionStatistics};
+
+use crate::pep::{ExtraName, PackageName, Point, Version, VersionRange};
+use crate::target::PythonMinor;
+
+use super::Error;
+use super::edges::{self, Edge, Edges};
+use super::package::Node;
+use super::run::{Admitted, Run, Told};
+
+/// The highest is decided first.
+pub(crate) type Priority = Reverse<(u8, usize, Option<PackageName>, Option<ExtraName>)>;
+
+/// A derivation tree in our types.
+pub(crate) type Tree = pubgrub::DerivationTree<Node, VersionRange, String>;
+
+/// Answers pubgrub from a [`Run`].
+pub(crate) struct Provider<'p, 'r, 's> {
+    run: &'p RefCell<Run<'r, 's>>,
+    python_order: Vec<PythonMinor>,
+    root_ranks: BTreeMap<PackageName, usize>,
+    demands: RefCell<Admitted>,
+    decided: RefCell<HashMap<(Node, Version), Edges>>,
+}
+
+impl<'p, 'r, 's> Provider<'p, 'r, 's> {
+    pub(crate) fn new(run: &'p RefCell<Run<'r, 's>>, python_order: Vec<PythonMinor>) -> Self {
+        let mut root_ranks = BTreeMap::new();
+        for minor in &python_order {
+            for edge in run.borrow().root_edges(*minor) {
+                let next = root_ranks.len();
+                root_ranks.entry(edge.name).or_insert(next);
+            }
+        }
+        Self { run, python_order, root_ranks, demands: RefCell::default(), decided: RefCell::default() }
+    }
+
+    /// Returns exact demands of reached releases for versions that do not count by themselves.
+    pub(crate) fn demands(&self) -> Admitted {
+        self.demands.borrow().clone()
+    }
+
+    /// Returns what a chosen version depends on.
+    pub(crate) fn edges(&self, node: &Node, version: &Version) -> Option<Edges> {
+        self.decided.borrow().get(&(node.clone(), version.clone())).cloned()
+    }
+
+    fn constraints(&self, edges: &Edges, minor: PythonMinor) -> DependencyConstraints<Node, VersionRange> {
+        let mut all: BTreeMap<(PackageName, Option<ExtraName>), VersionRange> = BTreeMap::new();
+        let mut add = |name: &PackageName, extra: Option<&ExtraName>, range: &VersionRange| {
+            let known = all.entry((name.clone(), extra.cloned())).or_insert_with(VersionRange::full);
+            *known = known.intersection(range);
+        };
+        for edge in &edges.packages {
+            add(&edge.name, None, &edge.range);
+            edge.extras.iter().for_each(|extra| add(&edge.name, Some(extra), &edge.range));
+        }
+        let packages = all.into_iter().map(|((name, extra), range)| (Node::Release { name, extra, minor }, range));
+        let python = edges.patches.clone().map(|patches| (Node::PythonFull(minor), patches));
+        packages.chain(python).collect()
+    }
+
+    fn demand(&self, edges: &[Edge]) {
+        let mut demands = self.demands.borrow_mut();
+        for edge in edges {
+            if let Some(version) = &edge.exact {
+                demands.insert((edge.name.clone(), version.clone()));
+            }
+        }
+    }
+}
+
+/// Makes the version that stands for a Python minor.
+pub(crate) fn minor_version(minor: PythonMinor) -> Version {
+    Version::new([u64::from(minor.major), u64::from(minor.minor)])
+}
+
+fn only(version: Version) -> VersionRange {
+    VersionRange::singleton(version)
+}
+
+impl DependencyProvider for Provider<'_, '_, '_> {
+    type P = Node;
+    type V = Point;
+    type VS = VersionRange;
+    type M = String;
+    type Priority = Priority;
+    type Err = Error;
+
+    fn prioritize(&self, node: &Node, _: &VersionRange, _: &PackageResolutionStatistics) -> Priority {
+        Reverse(match node {
+            Node::Root => (0, 0, None, None),
+            Node::Python => (1, 0, None, None),
+            Node::Release { name, extra, .. } => match self.root_ranks.get(name) {
+                Some(rank) => (2, *rank, None, extra.clone()),
+                None => (3, 0, Some(name.clone()), extra.clone()),
+            },
+            Node::PythonFull(_) => (4, 0, None, None),
+        })
+    }
+
+    fn choose_version(&self, node: &Node, range: &VersionRange) -> Result<Option<Point>, Error> {
+        match node {
+            Node::Root => Ok(Some(Version::new([0]).into())),
+            Node::Python => {
+                let versions = self.python_order.iter().map(|minor| Point::from(minor_version(*minor)));
+                Ok(versions.into_iter().find(|version| range.contains(version)))
+            }
+            Node::PythonFull(minor) => {
+                let newest_first = edges::patches(*minor).into_iter().rev().map(Point::from);
+                Ok(newest_first.into_iter().find(|patch| range.contains(patch)))
+            }
+            Node::Release { name, minor, .. } => {
+                let releases = self.run.borrow_mut().releases(name, *minor)?;
+                Ok(releases.and_then(|releases| Some(releases.best(range)?.0.clone())))
+            }
+        }
+    }
+
+    fn get_dependencies(
+        &self,
+        node: &Node,
+        version: &Point,
+    ) -> Result<Dependencies<Node, VersionRange, String>, Error> {
+        let version = version.version().expect("only versions are chosen");
+        let (name, extra, minor) = match node {
+            Node::Root => {
+                let minors = self.python_order.iter().map(|minor| only(minor_version(*minor)));
+                let range = minors.fold(VersionRange::empty(), |all, one| all.union(&one));
+                return Ok(Dependencies::Available([(Node::Python, range)].into_iter().collect()));
+            }
+            Node::Python => {
+                let is_it = |minor: &&PythonMinor| minor_version(**minor) == *version;
+                let minor = *self.python_order.iter().find(is_it).expect("only listed minors are chosen");
+                let run = self.run.borrow();
+                let patches = edges::admitted_patches(minor, &run.request.env.python).flatten();
+                let edges = Edges { packages: run.root_edges(minor), patches };
+                self.demand(&edges.packages);
+                let constraints = self.constraints(&edges, minor);
+                self.decided.borrow_mut().insert((node.clone(), version.clone()), edges);
+                return Ok(Dependencies::Available(constraints));
+            }
+            Node::PythonFull(_) => return Ok(Dependencies::Available(DependencyConstraints::default())),
+            Node::Release { name, extra, minor } => (name, extra.as_ref(), *minor),
+        };
+        let mut run = self.run.borrow_mut();
+        let releases = run.releases(name, minor)?.expect("only releases of a page are chosen");
+        let Some(Ok(fit)) = releases.get(version) else { unreachable!("only releases that count are chosen") };
+        let edges = match run.told(&releases, fit, minor, extra)? {
+            Told::Unusable(why) => return Ok(Dependencies::Unavailable(why)),
+            Told::Edges(edges) => edges,
+        };
+        self.demand(&edges.packages);
+        let point = Point::from(version.clone());
+        let own_base = Node::base(name, minor);
+        let mut constraints: Vec<(Node, VersionRange)> = Vec::new();
+        for (other, range) in self.constraints(&edges, minor) {
+            let itself = other == *node || other == own_base;
+            if itself && !range.contains(&point) {
+                return Ok(Dependencies::Unavailable("it asks for another version of itself".to_owned()));
+            }
+            if !itself {
+                constraints.push((other, range));
+            }
+        }
+        if extra.is_some() {
+            constraints.push((own_base, only(version.clone())));
+        }
+        self.decided.borrow_mut().insert((node.clone(), version.clone()), edges);
+        Ok(Dependencies::Available(constraints.into_iter().collect()))
+    }
+
+    fn should_cancel(&self) -> Result<(), Error> {
+        if self.run.borrow().out_of_time() { Err(Error::OutOfTime) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,441 @@
+//! `Run`: one request with everything needed to judge releases for it, and the scout that asks ahead.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::index::source::{Ask, DIRECT, File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
+use crate::manifest::model::{RootSource, Wheels};
+use crate::pep::{ExtraName, MarkerEnv, Metadata, PackageName, Point, Specifiers, Version, VersionRange};
+use crate::target::{Floor, PythonMinor, Target};
+
+use super::Error;
+use super::edges::{self, Edge, Edges};
+use super::facts::Facts;
+use super::releases::{Admission, Fit, Releases, Terms};
+use super::request::Request;
+
+/// Versions that count although they would not by themselves; fixed while a solve runs.
+pub(crate) type Admitted = BTreeSet<(PackageName, Version)>;
+
+/// One request being worked on.
+pub(crate) struct Run<'r, 's> {
+    pub(crate) request: &'r Request,
+    facts: &'r mut Facts<'s>,
+    admitted: &'r Admitted,
+    releases: HashMap<(PackageName, PythonMinor), Option<Arc<Releases>>>,
+    scout: Scout,
+}
+
+/// What is probably needed soon. It only asks; nothing that is decided depends on it.
+#[derive(Default)]
+struct Scout {
+    minor: Option<PythonMinor>,
+    wanted: HashMap<PackageName, Wanted>,
+    scanned: HashSet<(PackageName, Version, Option<ExtraName>)>,
+}
+
+struct Wanted {
+    range: VersionRange,
+    extras: BTreeSet<ExtraName>,
+}
+
+/// What a release's wheels say of it.
+pub(crate) enum Told {
+    /// Its dependencies.
+    Edges(Edges),
+    /// Why it cannot be used, as a lowercase fragment.
+    Unusable(String),
+}
+
+impl<'r, 's> Run<'r, 's> {
+    pub(crate) fn new(request: &'r Request, facts: &'r mut Facts<'s>, admitted: &'r Admitted) -> Self {
+        Self { request, facts, admitted, releases: HashMap::new(), scout: Scout::default() }
+    }
+
+    pub(crate) fn out_of_time(&self) -> bool {
+        self.facts.out_of_time()
+    }
+
+    /// Returns what is resolved for under one Python.
+    pub(crate) fn target(&self, minor: PythonMinor) -> Target {
+        target(self.request, minor)
+    }
+
+    pub(crate) fn marker_env(&self, minor: PythonMinor) -> MarkerEnv {
+        self.target(minor).marker_env()
+    }
+
+    /// Lists the user's requirements as one Python sees them, in the order in which they are decided.
+    pub(crate) fn root_edges(&self, minor: PythonMinor) -> Vec<Edge> {
+        let env = self.marker_env(minor);
+        let roots = edges::roots(&self.request.env, self.request.platform, &env);
+        roots.into_iter().map(|root| self.constrain(edges::root_edge(root))).collect()
+    }
+
+    /// Narrows an edge by `[resolution] constraints`.
+    fn constrain(&self, mut edge: Edge) -> Edge {
+        if let Some(narrow) = self.request.env.resolution.constraints.get(&edge.name) {
+            edge.range = edge.range.intersection(narrow.range());
+        }
+        edge
+    }
+
+    /// Lists the Pythons of the declared range, oldest first.
+    pub(crate) fn minors(&self) -> Vec<PythonMinor> {
+        minors(self.request)
+    }
+
+    /// Asks for the pages of all roots, so that they travel together.
+    pub(crate) fn ask_roots(&mut self) {
+        for minor in self.minors() {
+            for edge in self.root_edges(minor) {
+                self.ask_page(&edge.name);
+            }
+        }
+        let likely: Vec<PackageName> = self.request.preferences.versions.keys().cloned().collect();
+        likely.iter().for_each(|name| self.ask_page(name));
+    }
+
+    /// Lists the indexes that may serve a package, the first that has it wins.
+    fn indexes(&self, name: &PackageName) -> Vec<IndexName> {
+        let own = self.request.env.roots.iter().find(|root| root.name == *name && root.index.is_some());
+        match own.and_then(|root| root.index.as_deref()) {
+            Some(index) => vec![index.into()],
+            None => self.request.indexes.clone(),
+        }
+    }
+
+    /// Names the indexes that were asked for a package.
+    pub(crate) fn describe_indexes(&self, name: &PackageName) -> String {
+        let names: Vec<String> = self.indexes(name).iter().map(|index| format!("`{index}`")).collect();
+        names.join(", ")
+    }
+
+    fn ask_page(&mut self, name: &PackageName) {
+        if self.request.direct.contains_key(name) {
+            return;
+        }
+        for index in self.indexes(name) {
+            self.facts.ask(Ask::Page { index, name: name.clone() });
+        }
+    }
+
+    /// Returns the page that serves a package: outer `None` not known yet, inner `None` no index has the name.
+    fn peek_page(&self, name: &PackageName) -> Result<Option<Option<(IndexName, Arc<Page>)>>, Error> {
+        if let Some(file) = self.request.direct.get(name) {
+            let release = Release { wheels: vec![file.clone()], source_archive: false };
+            let page = Page::new(BTreeMap::from([(file.wheel.version.clone(), release)]));
+            return Ok(Some(Some((DIRECT.into(), Arc::new(page)))));
+        }
+        for index in self.indexes(name) {
+            match self.facts.page(&index, name) {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(Error::Source(error.clone())),
+                Some(Ok(PageAnswer::Offline)) => {
+                    return Err(Error::Offline { what: format!("the page of `{name}`") });
+                }
+                Some(Ok(PageAnswer::Absent)) => {}
+                Some(Ok(PageAnswer::Found(page))) => return Ok(Some(Some((index, page.clone())))),
+            }
+        }
+        Ok(Some(None))
+    }
+
+    /// Returns the releases of a package for one Python; `None` when no index has the name.
+    pub(crate) fn releases(&mut self, name: &PackageName, minor: PythonMinor) -> Result<Option<Arc<Releases>>, Error> {
+        self.ask_page(name);
+        loop {
+            if let Some(releases) = self.peek_releases(name, minor)? {
+                return Ok(releases);
+            }
+            self.wait()?;
+        }
+    }
+
+    fn peek_releases(
+        &mut self,
+        name: &PackageName,
+        minor: PythonMinor,
+    ) -> Result<Option<Option<Arc<Releases>>>, Error> {
+        let key = (name.clone(), minor);
+        if let Some(known) = self.releases.get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(page) = self.peek_page(name)? else { return Ok(None) };
+        let releases = page.map(|(index, page)| {
+            let direct = &*index == DIRECT;
+            let resolution = &self.request.env.resolution;
+            let terms = Terms {
+                target: self.target(minor),
+                wheels: if direct { Wheels::Floor } else { resolution.wheels },
+                exclude_newer: resolution.exclude_newer.as_deref().filter(|_| !direct).map(Into::into),
+            };
+            Arc::new(Releases::new(index, page, Arc::new(terms), self.admission(name, direct)))
+        });
+        self.releases.insert(key, releases.clone());
+        Ok(Some(releases))
+    }
+
+    fn admission(&self, name: &PackageName, direct: bool) -> Admission {
+        let resolution = &self.request.env.resolution;
+        let own: Vec<&Specifiers> = self
+            .request
+            .env
+            .roots
+            .iter()
+            .filter(|root| root.name == *name && root.platform.is_none_or(|only| only == self.request.platform))
+            .filter_map(|root| match &root.source {
+                RootSource::Versions(specifiers) => Some(specifiers),
+                _ => None,
+            })
+            .collect();
+        let settings = resolution.constraints.get(name).into_iter().chain(resolution.overrides.get(name));
+        let named = own.iter().copied().chain(settings);
+        let exact = own.iter().find_map(|specifiers| specifiers.exact()).cloned();
+        let demanded = self.admitted.iter().filter(|(of, _)| of == name).map(|(_, version)| version.clone());
+        Admission {
+            preferred: self.request.preferences.versions.get(name).cloned().unwrap_or_default(),
+            prereleases: direct
+                || resolution.prereleases.contains(name)
+                || named.into_iter().any(Specifiers::names_prerelease),
+            exactly: demanded
+                .chain(exact.clone())
+                .chain(self.request.direct.get(name).map(|file| file.wheel.version.clone()))
+                .collect(),
+            own: exact,
+            own_range: own.into_iter().map(|own| own.range().clone()).reduce(|all, one| all.union(&one)),
+        }
+    }
+
+    /// Returns what a release depends on under one Python.
+    pub(crate) fn told(
+        &mut self,
+        releases: &Releases,
+        fit: &Fit,
+        minor: PythonMinor,
+        extra: Option<&ExtraName>,
+    ) -> Result<Told, Error> {
+        fit.wheels.iter().for_each(|file| self.ask_metadata(&releases.index, file));
+        self.ask_metadata(&releases.index, &fit.file);
+        loop {
+            if let Some(told) = self.peek_told(releases, fit, minor, extra)? {
+                return Ok(told);
+            }
+            self.wait()?;
+        }
+    }
+
+    fn ask_metadata(&mut self, index: &IndexName, file: &Arc<File>) {
+        self.facts.ask(Ask::Metadata { index: index.clone(), file: file.clone() });
+    }
+
+    fn peek_metadata(&self, index: &IndexName, file: &File) -> Result<Option<Result<Arc<Metadata>, String>>, Error> {
+        match self.facts.metadata(index, file) {
+            None => Ok(None),
+            Some(Err(error)) => Err(Error::Source(error.clone())),
+            Some(Ok(MetadataAnswer::Offline)) => {
+                Err(Error::Offline { what: format!("the metadata of `{}`", file.filename) })
+            }
+            Some(Ok(MetadataAnswer::Unusable(why))) => Ok(Some(Err(format!("`{}`: {why}", file.filename)))),
+            Some(Ok(MetadataAnswer::Found(metadata))) => Ok(Some(Ok(metadata.clone()))),
+        }
+    }
+
+    fn peek_told(
+        &self,
+        releases: &Releases,
+        fit: &Fit,
+        minor: PythonMinor,
+        extra: Option<&ExtraName>,
+    ) -> Result<Option<Told>, Error> {
+        let mut first: Option<(&File, Edges)> = None;
+        let others = fit.wheels.iter().filter(|file| file.filename != fit.file.filename);
+        for file in std::iter::once(&fit.file).chain(others) {
+            let edges = match self.peek_metadata(&releases.index, file)? {
+                None => return Ok(None),
+                Some(Err(why)) => return Ok(Some(Told::Unusable(why))),
+                Some(Ok(metadata)) => match self.edges(&metadata, minor, extra) {
+                    Err(why) => return Ok(Some(Told::Unusable(why))),
+                    Ok(edges) => edges,
+                },
+            };
+            match &first {
+                None => first = Some((file, edges)),
+                Some((floor, same)) if *same != edges => {
+                    return Ok(Some(Told::Unusable(format!(
+                        "its wheels `{}` and `{}` ask for different things",
+                        floor.filename, file.filename
+                    ))));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(first.map(|(_, edges)| Told::Edges(edges)))
+    }
+
+    /// Decides the metadata of one wheel, with overrides and constraints applied.
+    fn edges(&self, metadata: &Metadata, minor: PythonMinor, extra: Option<&ExtraName>) -> Result<Edges, String> {
+        let mut edges = edges::decide(&metadata.requires_dist, &self.marker_env(minor), minor, extra)?;
+        if let (None, Some(asks)) = (extra, &metadata.requires_python) {
+            let left =
+                edges::admitted_patches(minor, asks).ok_or_else(|| format!("needs Python {asks}, not {minor}"))?;
+            edges.patches = match (edges.patches, left) {
+                (Some(one), Some(two)) => Some(one.intersection(&two)),
+                (one, two) => one.or(two),
+            };
+        }
+        let overrides = &self.request.env.resolution.overrides;
+        for edge in &mut edges.packages {
+            if let Some(instead) = overrides.get(&edge.name) {
+                edge.range = instead.range().clone();
+                edge.exact = instead.exact().cloned();
+            }
+        }
+        edges.packages = edges.packages.into_iter().map(|edge| self.constrain(edge)).collect();
+        Ok(edges)
+    }
+
+    /// Returns whether a release's metadata declares an extra; only for releases whose metadata is there.
+    pub(crate) fn has_extra(&self, releases: &Releases, fit: &Fit, extra: &ExtraName) -> bool {
+        match self.facts.metadata(&releases.index, &fit.file) {
+            Some(Ok(MetadataAnswer::Found(metadata))) => metadata.provides_extra.contains(extra),
+            _ => true,
+        }
+    }
+
+    /// Completes files that the page left without size or sha256.
+    pub(crate) fn complete(&mut self, index: &IndexName, files: &[Arc<File>]) -> Result<Vec<Arc<File>>, Error> {
+        let lacking = |file: &&Arc<File>| file.size.is_none() || file.sha256.is_none();
+        for file in files.iter().filter(lacking) {
+            self.facts.ask(Ask::Complete { index: index.clone(), file: file.clone() });
+        }
+        let mut whole = Vec::new();
+        for file in files {
+            if !lacking(&file) {
+                whole.push(file.clone());
+                continue;
+            }
+            loop {
+                match self.facts.complete(index, file) {
+                    Some(Ok(file)) => break whole.push(file.clone()),
+                    Some(Err(error)) => return Err(Error::Source(error.clone())),
+                    None => self.wait()?,
+                }
+            }
+        }
+        Ok(whole)
+    }
+
+    /// Asks for what completing will need, without waiting.
+    pub(crate) fn ask_complete(&mut self, index: &IndexName, file: &Arc<File>) {
+        if file.size.is_none() || file.sha256.is_none() {
+            self.facts.ask(Ask::Complete { index: index.clone(), file: file.clone() });
+        }
+    }
+
+    fn wait(&mut self) -> Result<(), Error> {
+        let arrived = self.facts.wait().map_err(|_| Error::OutOfTime)?;
+        match arrived {
+            Ask::Page { name, .. } => self.scout_page(&name),
+            Ask::Metadata { file, .. } => self.scout_page(&file.wheel.name),
+            Ask::Complete { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// Starts asking ahead from the roots of the Python that will be tried first.
+    pub(crate) fn scout(&mut self, minor: PythonMinor) {
+        self.scout = Scout { minor: Some(minor), ..Scout::default() };
+        for edge in self.root_edges(minor) {
+            self.scout_edge(&edge);
+        }
+    }
+
+    fn scout_edge(&mut self, edge: &Edge) {
+        self.ask_page(&edge.name);
+        let wanted = self
+            .scout
+            .wanted
+            .entry(edge.name.clone())
+            .or_insert_with(|| Wanted { range: VersionRange::full(), extras: BTreeSet::new() });
+        let narrowed = wanted.range.intersection(&edge.range);
+        let news = narrowed != wanted.range || edge.extras.iter().any(|extra| !wanted.extras.contains(extra));
+        wanted.extras.extend(edge.extras.iter().cloned());
+        if !narrowed.is_empty() {
+            wanted.range = narrowed;
+        }
+        if news || wanted.range == VersionRange::full() {
+            self.scout_page(&edge.name);
+        }
+    }
+
+    /// Looks at a package whose page or metadata may have arrived, and asks for what its best release leads to.
+    fn scout_page(&mut self, name: &PackageName) {
+        let Some(minor) = self.scout.minor else { return };
+        let Some(wanted) = self.scout.wanted.get(name) else { return };
+        let (range, extras) = (wanted.range.clone(), wanted.extras.clone());
+        // Errors are met again when the solver needs the page.
+        let Ok(Some(Some(releases))) = self.peek_releases(name, minor) else { return };
+        let Some((point, fit)) = releases.best(&range) else { return };
+        let (version, fit) = (point.version().expect("releases are versions").clone(), fit.clone());
+        fit.wheels.iter().for_each(|file| self.ask_metadata(&releases.index, file));
+        for extra in std::iter::once(None).chain(extras.into_iter().map(Some)) {
+            let key = (name.clone(), version.clone(), extra);
+            if self.scout.scanned.contains(&key) {
+                continue;
+            }
+            let Ok(Some(Told::Edges(edges))) = self.peek_told(&releases, &fit, minor, key.2.as_ref()) else { continue };
+            self.scout.scanned.insert(key);
+            for edge in edges.packages {
+                self.scout_edge(&edge);
+            }
+        }
+    }
+
+    /// Orders the Pythons: the preferred one, then those under which the fewest roots must take an older newest release
+    /// than under another, then the newest.
+    pub(crate) fn python_order(&mut self) -> Result<Vec<PythonMinor>, Error> {
+        let minors = self.minors();
+        self.ask_roots();
+        let mut newest: BTreeMap<(PackageName, usize), BTreeMap<PythonMinor, Option<Point>>> = BTreeMap::new();
+        if minors.len() > 1 {
+            for minor in &minors {
+                let mut seen: HashMap<PackageName, usize> = HashMap::new();
+                for edge in self.root_edges(*minor) {
+                    let nth = seen.entry(edge.name.clone()).or_default();
+                    *nth += 1;
+                    let releases = self.releases(&edge.name, *minor)?;
+                    let best = releases.and_then(|releases| releases.newest_fit(&edge.range).cloned());
+                    newest.entry((edge.name, *nth)).or_default().insert(*minor, best);
+                }
+            }
+        }
+        let held = |minor: &PythonMinor| {
+            let older = |of: &BTreeMap<PythonMinor, Option<Point>>| {
+                of.get(minor).is_some_and(|own| of.values().any(|other| other > own))
+            };
+            newest.values().filter(|of| older(of)).count()
+        };
+        let preferred = self.request.preferences.python;
+        let mut order = minors.clone();
+        order.sort_by_key(|minor| (Some(*minor) != preferred, held(minor), std::cmp::Reverse(*minor)));
+        Ok(order)
+    }
+}
+
+/// Returns what a request resolves for under one Python.
+pub(crate) fn target(request: &Request, minor: PythonMinor) -> Target {
+    let floor = match &request.env.mac {
+        Some(mac) if request.platform.is_mac() => Floor::Mac { macos: mac.macos, chip: mac.chip.clone() },
+        _ => Floor::Glibc(request.env.glibc.0, request.env.glibc.1),
+    };
+    Target { platform: request.platform, floor, python: minor }
+}
+
+/// Lists the Pythons that a request admits, oldest first.
+pub(crate) fn minors(request: &Request) -> Vec<PythonMinor> {
+    let released = PythonMinor::RELEASED.iter().map(|(minor, _)| *minor);
+    let only = |minor: &PythonMinor| request.python.is_none_or(|only| only == *minor);
+    let declared = |minor: &PythonMinor| edges::admitted_patches(*minor, &request.env.python).is_some();
+    released.filter(only).filter(declared).collect()
+}
