@@ -4,7 +4,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::host::Chip;
-use crate::pep::{MarkerEnv, Tags, Version};
+use crate::pep::MarkerEnv;
+use crate::pep::Tags;
+use crate::pep::Version;
+use crate::pep::tag;
 
 /// A platform that environments are locked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -90,6 +93,15 @@ impl Platform {
     pub fn is_mac(self) -> bool {
         self == Self::MacosArm64
     }
+
+    /// Returns the machine as `uname -m` says it.
+    fn machine(self) -> &'static str {
+        match self {
+            Self::MacosArm64 => "arm64",
+            Self::LinuxX86_64 => "x86_64",
+            Self::LinuxAarch64 => "aarch64",
+        }
+    }
 }
 
 impl FromStr for Platform {
@@ -127,6 +139,15 @@ impl MacosVersion {
     /// Returns the minor number.
     pub fn minor(self) -> u16 {
         self.minor
+    }
+
+    /// Returns the lowest release of Darwin, the kernel, that this macOS has.
+    ///
+    /// 11 has Darwin 20, and each year adds one to both but for 2025, when macOS went from 15 to 26. The second number
+    /// of Darwin is that of macOS or one more.
+    pub fn darwin(self) -> Version {
+        let years = if self.major >= 26 { self.major - 1 } else { self.major + 9 };
+        Version::new([u64::from(years), u64::from(self.minor), 0])
     }
 
     /// Returns the generations from this floor up: itself, then each later major's `.0` up to the newest known.
@@ -192,23 +213,55 @@ impl PythonMinor {
         (Self { major: 3, minor: 14 }, 6),
         (Self { major: 3, minor: 15 }, 0),
     ];
+
+    /// Lists the patch releases known of this minor, oldest first; none for a minor that is unknown.
+    pub fn known_patches(self) -> Vec<Version> {
+        let newest = Self::RELEASED.iter().find(|(minor, _)| *minor == self).map(|(_, newest)| *newest);
+        let patch = |patch: u16| Version::new([self.major, self.minor, patch].map(u64::from));
+        newest.map_or_else(Vec::new, |newest| (0..=newest).map(patch).collect())
+    }
+}
+
+impl From<PythonMinor> for (u64, u64) {
+    fn from(python: PythonMinor) -> Self {
+        (python.major.into(), python.minor.into())
+    }
 }
 
 impl Target {
     /// Lists the tags that fit the floor, best first.
     pub fn tags(&self) -> Tags {
-        unimplemented!("pep helper")
+        match self.floor {
+            Floor::Mac { macos, .. } => self.tags_on(macos),
+            Floor::Glibc(major, minor) => {
+                let platforms = tag::linux_platforms((major.into(), minor.into()), self.platform.machine());
+                Tags::cpython(self.python.into(), &platforms)
+            }
+        }
     }
 
     /// Lists the tags that fit a Mac on `macos` (which may be above the floor), best first.
     pub fn tags_on(&self, macos: MacosVersion) -> Tags {
-        let _ = macos;
-        unimplemented!("pep helper")
+        let platforms = tag::mac_platforms((macos.major.into(), macos.minor.into()));
+        Tags::cpython(self.python.into(), &platforms)
     }
 
     /// Returns what marker variables are on every machine from the floor up.
     pub fn marker_env(&self) -> MarkerEnv {
-        let _: Option<Version> = None;
-        unimplemented!("pep helper")
+        let (sys_platform, platform_system) =
+            if self.platform.is_mac() { ("darwin", "Darwin") } else { ("linux", "Linux") };
+        let platform_release_floor = match self.floor {
+            Floor::Mac { macos, .. } => Some(macos.darwin()),
+            Floor::Glibc(..) => None,
+        };
+        MarkerEnv {
+            os_name: "posix".to_owned(),
+            sys_platform: sys_platform.to_owned(),
+            platform_machine: self.platform.machine().to_owned(),
+            platform_system: platform_system.to_owned(),
+            platform_release_floor,
+            python_version: self.python.into(),
+            python_full_version: None,
+        }
     }
 }

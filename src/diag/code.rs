@@ -40,6 +40,7 @@ codes! {
     MissingKey "missing-key" "a key that must be there is not";
     ConflictingKeys "conflicting-keys" "keys that exclude each other";
     NewerThanKnown "newer-than-known" "a chip or macOS later than macml knows";
+    NarrowRange "narrow-range" "a Python range that ends at the first patch of a release";
     Unsupported "unsupported" "something that macml does not do yet";
     RequiresMacml "requires-macml" "the project asks for another macml";
     YankedRelease "yanked-release" "a withdrawn release is pinned";

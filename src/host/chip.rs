@@ -18,6 +18,9 @@ pub struct Chip {
 pub struct ChipError(String);
 
 impl Chip {
+    /// The newest generation known here.
+    pub const NEWEST_GENERATION: u8 = 5;
+
     /// Returns the generation, 1 for M1.
     pub fn generation(&self) -> u8 {
         self.generation

@@ -108,7 +108,7 @@ pub enum RootSource {
 }
 
 /// The table of a root.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum RootTable {
     /// `[frameworks]`: what `verify` will test.
     Frameworks,
@@ -144,6 +144,8 @@ pub struct Resolution {
     pub ignore_rules: Vec<String>,
     /// Which wheels are locked and picked.
     pub wheels: Wheels,
+    /// Paths that two wheels may both own with different bytes, sorted.
+    pub allow_overlap: Vec<String>,
 }
 
 /// `[resolution] wheels`.

@@ -14,6 +14,9 @@ pub mod wheel_name;
 
 pub mod metadata;
 
+#[cfg(test)]
+mod tests;
+
 pub use hash::Sha256;
 pub use marker::{Marker, MarkerEnv, Truth};
 pub use metadata::Metadata;

@@ -26,3 +26,17 @@ pub fn read_text(path: &Path) -> Result<Option<String>, FsError> {
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
     }
 }
+
+/// Returns whether there is a file (not a folder) at `path`, symbolic links followed.
+///
+/// # Errors
+/// When that cannot be told, for example in a folder that must not be entered.
+pub fn is_file(path: &Path) -> Result<bool, FsError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.is_file()),
+        Err(cause) if matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        Err(cause) => Err(FsError { doing: "look for", path: path.to_owned(), cause }),
+    }
+}

@@ -3,3 +3,12 @@
 
 /// What several tests share.
 mod support;
+
+// How good and bad macml.toml files are read and explained.
+mod manifest;
+// The solver against brute force, on generated universes.
+mod properties;
+// Small universes with what must come out and why.
+mod scenarios;
+// The schemas we publish.
+mod schema;

@@ -1,3 +1,4 @@
 //! What several tests share.
 
+pub(crate) mod solving;
 pub(crate) mod universe;

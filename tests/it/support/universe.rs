@@ -11,12 +11,14 @@ use macml::index::source::MetadataAnswer;
 use macml::index::source::Page;
 use macml::index::source::Release;
 use macml::pep::Metadata;
+use macml::pep::PackageName;
 use macml::pep::Sha256;
 use macml::pep::Version;
 use serde::Deserialize;
 use serde::Serialize;
 
-/// Packages by the name of their index; in a scenario `[index.pypi.torch]`.
+/// Packages by the name of their index; in a scenario `[index.pypi.torch]`. What stands under `direct` is on no index:
+/// wheels by path or address.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Universe {
@@ -127,6 +129,16 @@ impl Universe {
     /// Makes a universe of one index, `pypi`.
     pub(crate) fn of_pypi(packages: Packages) -> Self {
         Self { indexes: BTreeMap::from([("pypi".to_owned(), packages)]) }
+    }
+
+    /// Returns the wheels by path or address.
+    pub(crate) fn direct(&self) -> BTreeMap<PackageName, Arc<File>> {
+        let packages = self.indexes.get("direct").into_iter().flatten();
+        let releases = packages.flat_map(|(name, releases)| releases.iter().map(move |(version, rel)| (name, version, rel)));
+        let file = |(name, version, rel): (&String, &String, &Rel)| {
+            (name.parse().unwrap(), rel.release(name, version).wheels[0].clone())
+        };
+        releases.map(file).collect()
     }
 
     /// Lays its indexes into memory.
