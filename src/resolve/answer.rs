@@ -11,12 +11,12 @@ use crate::pep::{ExtraName, PackageName, Point, Specifiers, Version, VersionRang
 use crate::target::PythonMinor;
 
 use super::Error;
-use super::candidate;
+use super::candidate::{Fit, Yanked};
 use super::edges::{self, Edge};
 use super::held;
 use super::package::Node;
 use super::provider::Provider;
-use super::releases::{Fit, Releases};
+use super::releases::Releases;
 use super::resolution::{Origin, Package, Resolution};
 use super::run::Run;
 
@@ -119,16 +119,22 @@ fn chosen_minor(run: &RefCell<Run<'_, '_>>, selected: &Selected) -> PythonMinor 
 /// that both have: mlx of macOS 26 beside mlx-metal of macOS 15 would not load.
 fn share_generations(chosen: &BTreeMap<PackageName, Chosen>) -> BTreeMap<PackageName, Vec<Arc<File>>> {
     let mut wheels: BTreeMap<PackageName, Vec<Arc<File>>> =
-        chosen.iter().map(|(name, chosen)| (name.clone(), chosen.fit.wheels.clone())).collect();
+        chosen.iter().map(|(name, chosen)| (name.clone(), chosen.fit.files.clone())).collect();
     for (name, package) in chosen {
-        for edge in &package.edges {
+        for edge in package.edges.iter().filter(|edge| edge.name != *name) {
             let Some(other) = chosen.get(&edge.name) else { continue };
-            let pinned = edge.exact.as_ref() == Some(&package.version) && other.version == package.version;
-            if pinned && edge.name != *name && wheels[name].len() > 1 && wheels[&edge.name].len() > 1 {
-                let shared = candidate::shared_generations(&[&wheels[name], &wheels[&edge.name]]);
-                let mut shared = shared.into_iter();
-                wheels.insert(name.clone(), shared.next().expect("one for each member"));
-                wheels.insert(edge.name.clone(), shared.next().expect("one for each member"));
+            if edge.exact.as_ref() != Some(&package.version) || other.version != package.version {
+                continue;
+            }
+            let members = [(name, package), (&edge.name, other)];
+            let releases: Vec<_> =
+                members.iter().filter_map(|(_, member)| member.releases.release(&member.version)).collect();
+            let selector = &package.releases.selector;
+            let Some(shared) = selector.shared_generations(&releases) else { continue };
+            for ((name, _), release) in members.into_iter().zip(releases) {
+                if let Ok(fit) = selector.fit_among(release, Yanked::Admitted, &shared) {
+                    wheels.insert(name.clone(), fit.files);
+                }
             }
         }
     }
@@ -177,7 +183,7 @@ fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Py
     for (name, package) in chosen {
         let version = &package.version;
         let chain = chain(chosen, name);
-        if let Some(reason) = &package.fit.yanked {
+        if let Some(reason) = &package.fit.floor.yanked {
             let why = if reason.is_empty() { "no reason given".to_owned() } else { format!("{reason:?}") };
             let message = format!("`{name}` {version} was withdrawn by its authors: {why}");
             findings.push(Finding::warning(Code::YankedRelease, message).noting(format!("asked for by {chain}")));

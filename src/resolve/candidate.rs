@@ -1,27 +1,485 @@
-//! temp
-use crate::index::source::File;
+//! Which wheels of a release a target takes, or why none fits.
+//!
+//! Pure: the answer depends on the release and the target alone, never on who asks or in which range. Tags are
+//! compared as `packaging` compares them; see <https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/>.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use crate::index::source::{File, Release};
 use crate::manifest::model::Wheels;
-use crate::target::{MacosVersion, Target};
-use std::sync::Arc;
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Unfit {
-    NeedsMacos { needs: MacosVersion },
-    OnlyIntel,
-    OtherPlatforms(String),
-    NoWheelForPython {},
+use crate::pep::{Specifiers, Tags, Version, WheelName};
+use crate::target::{Floor, MacosVersion, Platform, PythonMinor, Target};
+
+/// Picks wheels for one target.
+#[derive(Debug)]
+pub struct Selector {
+    target: Target,
+    wheels: Wheels,
+    exclude_newer: Option<Arc<str>>,
+    floor: Tags,
+    /// macOS generations above the floor, oldest first; none on Linux. Made when first needed.
+    later: Vec<(MacosVersion, OnceLock<Tags>)>,
 }
-impl std::fmt::Display for Unfit {
-    fn fmt(&self, _f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        todo!()
+
+/// The wheels of a release that a target takes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fit {
+    /// The best one for the floor: its metadata stands for the release.
+    pub floor: Arc<File>,
+    /// Every one that is the best for some machine from the floor up, by file name.
+    pub files: Vec<Arc<File>>,
+}
+
+/// Whether withdrawn (yanked) files count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Yanked {
+    /// They do not.
+    Refused,
+    /// They do: someone asks for exactly this release.
+    Admitted,
+}
+
+/// Why no wheel of a release fits a target.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unfit {
+    /// Wheels for the platform, but for other Pythons.
+    NoPython {
+        /// The Python that was looked for.
+        python: PythonMinor,
+        /// Those that have one.
+        others: BTreeSet<PythonMinor>,
+    },
+    /// Wheels for the Python, but all free-threaded.
+    OnlyFreeThreaded {
+        /// The Python.
+        python: PythonMinor,
+    },
+    /// Wheels for the Python, but for later macOS only.
+    NeedsMacos {
+        /// The earliest macOS that has one.
+        needs: MacosVersion,
+        /// The declared floor.
+        floor: MacosVersion,
+    },
+    /// Wheels for the Python, but for later glibc only.
+    NeedsGlibc {
+        /// The earliest glibc that has one.
+        needs: (u16, u16),
+        /// The declared floor.
+        floor: (u16, u16),
+    },
+    /// Mac wheels, but none for Apple Silicon.
+    OnlyIntel,
+    /// Wheels, but for other platforms.
+    OnlyOtherPlatforms {
+        /// The platform that was looked for.
+        platform: Platform,
+    },
+    /// No wheel at all, but an archive to build one from.
+    OnlySource,
+    /// No file that macml could use.
+    NoFiles,
+    /// Wheels that fit by name, but refuse every patch release of the Python.
+    RequiresPython {
+        /// The Python that was looked for.
+        python: PythonMinor,
+        /// What the release asks for.
+        requires: Specifiers,
+    },
+    /// Wheels that fit, but later than `exclude-newer`.
+    TooNew {
+        /// The earliest day on which one was uploaded; `None` when no day is known.
+        day: Option<Arc<str>>,
+        /// The last day that counts.
+        limit: Arc<str>,
+    },
+    /// Wheels that fit, but withdrawn.
+    Yanked {
+        /// What the publisher says; may be empty.
+        reason: Arc<str>,
+    },
+    /// Wheels that fit, but of no macOS generation that the packages that must match have too.
+    NoSharedGeneration,
+}
+
+impl Selector {
+    /// Makes one for `target`.
+    pub fn new(target: &Target, wheels: Wheels) -> Self {
+        let later = match target.floor {
+            Floor::Mac { macos, .. } => macos.generations().split_off(1),
+            Floor::Glibc(..) => Vec::new(),
+        };
+        Self {
+            wheels,
+            exclude_newer: None,
+            floor: target.tags(),
+            later: later.into_iter().map(|macos| (macos, OnceLock::new())).collect(),
+            target: target.clone(),
+        }
+    }
+
+    /// Leaves out files uploaded after `day` (`YYYY-MM-DD`, UTC) or on a day unknown.
+    #[must_use]
+    pub fn until(mut self, day: Option<&str>) -> Self {
+        self.exclude_newer = day.map(Arc::from);
+        self
+    }
+
+    /// Returns the target.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Picks the wheels of `release`.
+    ///
+    /// # Errors
+    /// When none fits the floor: the reason that helps most.
+    pub fn fit(&self, release: &Release, yanked: Yanked) -> Result<Fit, Unfit> {
+        let eligible = self.eligible(&release.wheels, yanked);
+        self.choose(&eligible).ok_or_else(|| self.unfit(release, yanked))
+    }
+
+    /// Picks the wheels of `release` among those of the macOS generations that [`Self::shared_generations`] returned.
+    ///
+    /// # Errors
+    /// When none fits the floor: the reason that helps most.
+    pub fn fit_among(&self, release: &Release, yanked: Yanked, shared: &BTreeSet<MacosVersion>) -> Result<Fit, Unfit> {
+        let mut eligible = self.eligible(&release.wheels, yanked);
+        if self.generations(&eligible).len() > 1 {
+            eligible.retain(|file| generation(&file.wheel).is_none_or(|own| shared.contains(&own)));
+        }
+        self.choose(&eligible).ok_or_else(|| match self.fit(release, yanked) {
+            Ok(_) => Unfit::NoSharedGeneration,
+            Err(unfit) => unfit,
+        })
+    }
+
+    /// Returns the macOS generations for which every one of some releases has a wheel of its own; `None` when that
+    /// leaves out nothing.
+    ///
+    /// For releases that load each other's libraries, such as mlx and mlx-metal: on macOS 26, `mlx` for 26 beside
+    /// `mlx-metal` for 15 would not match. A release whose wheels are all of one generation runs beside any.
+    pub fn shared_generations(&self, members: &[&Release]) -> Option<BTreeSet<MacosVersion>> {
+        let each = members.iter().map(|release| self.generations(&self.eligible(&release.wheels, Yanked::Admitted)));
+        each.filter(|own| own.len() > 1).reduce(|shared, own| shared.intersection(&own).copied().collect())
+    }
+
+    /// Returns which of `items` the target takes, by file name: the best for each machine from the floor up.
+    pub fn pick<'a, T>(&self, items: &'a [T], name: impl Fn(&T) -> &WheelName) -> Vec<&'a T> {
+        let best = |tags: &Tags| {
+            let ranked = items.iter().filter_map(|item| Some((tags.rank(name(item))?, item)));
+            ranked.min_by(|(rank, item), (other_rank, other)| {
+                rank.cmp(other_rank).then_with(|| prefer(name(item), name(other)))
+            })
+        };
+        let Some((_, floor)) = best(&self.floor) else { return Vec::new() };
+        let mut picked = vec![floor];
+        if self.wheels == Wheels::Host {
+            for (macos, _) in &self.later {
+                let (_, item) = best(self.tags_on(*macos)).expect("what fits a macOS fits every later one");
+                if !picked.iter().any(|one| std::ptr::eq(*one, item)) {
+                    picked.push(item);
+                }
+            }
+        }
+        picked
+    }
+
+    fn choose(&self, eligible: &[&Arc<File>]) -> Option<Fit> {
+        let picked = self.pick(eligible, |file| &file.wheel);
+        let floor = Arc::clone(picked.first()?);
+        let mut files: Vec<_> = picked.into_iter().map(|file| Arc::clone(file)).collect();
+        files.sort_by(|a, b| a.filename.cmp(&b.filename));
+        Some(Fit { floor, files })
+    }
+
+    fn eligible<'a>(&self, wheels: &'a [Arc<File>], yanked: Yanked) -> Vec<&'a Arc<File>> {
+        let counts = |file: &&Arc<File>| {
+            self.admits_python(file) && self.in_time(file) && (yanked == Yanked::Admitted || file.yanked.is_none())
+        };
+        wheels.iter().filter(counts).collect()
+    }
+
+    fn admits_python(&self, file: &File) -> bool {
+        file.requires_python.as_ref().is_none_or(|requires| admits(requires, self.target.python))
+    }
+
+    fn in_time(&self, file: &File) -> bool {
+        // Days of this form sort as text.
+        let early = |limit: &Arc<str>| file.upload_day.as_ref().is_some_and(|day| day <= limit);
+        self.exclude_newer.as_ref().is_none_or(early)
+    }
+
+    fn tags_on(&self, macos: MacosVersion) -> &Tags {
+        let (_, tags) = self.later.iter().find(|(one, _)| *one == macos).expect("only later generations are asked for");
+        tags.get_or_init(|| self.target.tags_on(macos))
+    }
+
+    /// Returns the generations of those `files` that are for the Python.
+    fn generations(&self, files: &[&Arc<File>]) -> BTreeSet<MacosVersion> {
+        let newest = self.later.last().map_or(&self.floor, |(macos, _)| self.tags_on(*macos));
+        let fitting = files.iter().filter(|file| newest.rank(&file.wheel).is_some());
+        fitting.filter_map(|file| generation(&file.wheel)).collect()
+    }
+
+    fn unfit(&self, release: &Release, yanked: Yanked) -> Unfit {
+        let fitting: Vec<_> = release.wheels.iter().filter(|file| self.floor.rank(&file.wheel).is_some()).collect();
+        if fitting.is_empty() {
+            return self.misfit(release);
+        }
+        let python = self.target.python;
+        let fitting: Vec<_> = match fitting.iter().filter(|file| self.admits_python(file)).collect::<Vec<_>>() {
+            admitted if !admitted.is_empty() => admitted,
+            _ => {
+                let requires = fitting.iter().find_map(|file| file.requires_python.clone());
+                let requires = requires.expect("a file without `requires-python` admits every Python");
+                return Unfit::RequiresPython { python, requires };
+            }
+        };
+        let early: Vec<_> = fitting.iter().filter(|file| self.in_time(file)).collect();
+        if let (true, Some(limit)) = (early.is_empty(), &self.exclude_newer) {
+            let day = fitting.iter().filter_map(|file| file.upload_day.clone()).min();
+            return Unfit::TooNew { day, limit: limit.clone() };
+        }
+        let withdrawn = early.iter().find_map(|file| file.yanked.clone());
+        debug_assert!(yanked == Yanked::Refused, "a file that passes every filter fits");
+        Unfit::Yanked { reason: withdrawn.unwrap_or_default() }
+    }
+
+    /// Says why no wheel of a release fits by its name.
+    fn misfit(&self, release: &Release) -> Unfit {
+        if release.wheels.is_empty() {
+            return if release.source_archive { Unfit::OnlySource } else { Unfit::NoFiles };
+        }
+        let python = self.target.python;
+        let mut needs_macos: Option<MacosVersion> = None;
+        let mut needs_glibc: Option<(u16, u16)> = None;
+        let mut others = BTreeSet::new();
+        let (mut intel, mut free_threaded) = (false, false);
+        for file in &release.wheels {
+            let wheel = &file.wheel;
+            let right_python = supports(wheel, python);
+            match (self.place(wheel), right_python) {
+                (Place::Here(Some(Lowest::Macos(needs))), Support::Yes) => {
+                    needs_macos = Some(needs_macos.map_or(needs, |other| other.min(needs)));
+                }
+                (Place::Here(Some(Lowest::Glibc(needs))), Support::Yes) => {
+                    needs_glibc = Some(needs_glibc.map_or(needs, |other| other.min(needs)));
+                }
+                (Place::Here(_), Support::FreeThreaded) => free_threaded = true,
+                (Place::Here(_), _) => others.extend(pythons(wheel)),
+                (Place::Intel, _) => intel = true,
+                (Place::Elsewhere, _) => {}
+            }
+        }
+        match (&self.target.floor, needs_macos, needs_glibc) {
+            (Floor::Mac { macos, .. }, Some(needs), _) => Unfit::NeedsMacos { needs, floor: *macos },
+            (Floor::Glibc(major, minor), _, Some(needs)) => Unfit::NeedsGlibc { needs, floor: (*major, *minor) },
+            _ if free_threaded => Unfit::OnlyFreeThreaded { python },
+            _ if !others.is_empty() => Unfit::NoPython { python, others },
+            _ if intel => Unfit::OnlyIntel,
+            _ => Unfit::OnlyOtherPlatforms { platform: self.target.platform },
+        }
+    }
+
+    /// Says whether a wheel is for machines of the target's kind, and how new they must be if newer than the floor.
+    fn place(&self, wheel: &WheelName) -> Place {
+        let mut place = Place::Elsewhere;
+        for tag in wheel.platform_tags() {
+            let found = match self.target.floor {
+                _ if tag == "any" => Place::Here(None),
+                Floor::Mac { macos, .. } => mac_place(tag, macos),
+                Floor::Glibc(major, minor) => linux_place(tag, self.target.platform, (major, minor)),
+            };
+            place = place.min(found);
+        }
+        place
     }
 }
-pub struct Selection {
-    pub floor: Arc<File>,
-    pub wheels: Vec<Arc<File>>,
+
+/// The lowest machine of a kind that a platform tag admits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Lowest {
+    Macos(MacosVersion),
+    Glibc((u16, u16)),
 }
-pub fn select(_: &[Arc<File>], _: bool, _: &Target, _: Wheels) -> Result<Selection, Unfit> {
-    todo!()
+
+/// Where a platform tag lies, seen from a target; the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// On machines of this kind; with the lowest of them where it is above the floor.
+    Here(Option<Lowest>),
+    /// On Intel Macs.
+    Intel,
+    /// On other machines.
+    Elsewhere,
 }
-pub fn shared_generations(_: &[&[Arc<File>]]) -> Vec<Vec<Arc<File>>> {
-    todo!()
+
+fn mac_place(tag: &str, floor: MacosVersion) -> Place {
+    let Some((macos, arch)) = mac_tag(tag) else { return Place::Elsewhere };
+    match arch {
+        "arm64" | "universal2" if macos <= floor => Place::Here(None),
+        // From macOS 11 on, installers list no minor releases: a tag with one fits no machine at all.
+        "arm64" | "universal2" if macos.minor() == 0 => Place::Here(Some(Lowest::Macos(macos))),
+        "arm64" | "universal2" => Place::Elsewhere,
+        _ => Place::Intel,
+    }
 }
+
+fn linux_place(tag: &str, platform: Platform, floor: (u16, u16)) -> Place {
+    let arch = match platform {
+        Platform::LinuxAarch64 => "_aarch64",
+        _ => "_x86_64",
+    };
+    let Some(kind) = tag.strip_suffix(arch) else { return Place::Elsewhere };
+    let glibc = match kind {
+        "manylinux1" => Some((2, 5)),
+        "manylinux2010" => Some((2, 12)),
+        "manylinux2014" => Some((2, 17)),
+        _ => kind.strip_prefix("manylinux_").and_then(two_numbers),
+    };
+    match glibc {
+        Some(glibc) if glibc <= floor => Place::Here(None),
+        Some(glibc) => Place::Here(Some(Lowest::Glibc(glibc))),
+        None => Place::Elsewhere,
+    }
+}
+
+/// Takes `macosx_14_0_arm64` apart.
+fn mac_tag(tag: &str) -> Option<(MacosVersion, &str)> {
+    let rest = tag.strip_prefix("macosx_")?;
+    let mut parts = rest.splitn(3, '_');
+    let (major, minor) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    Some((MacosVersion::new(major, minor), parts.next()?))
+}
+
+fn two_numbers(text: &str) -> Option<(u16, u16)> {
+    let (major, minor) = text.split_once('_')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Returns the lowest macOS that a wheel with native Mac code for Apple Silicon is tagged for.
+fn generation(wheel: &WheelName) -> Option<MacosVersion> {
+    let native = wheel.platform_tags().filter_map(mac_tag).filter(|(_, arch)| matches!(*arch, "arm64" | "universal2"));
+    // Before 11 there is no Apple Silicon; such tags of universal wheels speak of Intel Macs.
+    native.map(|(macos, _)| macos.max(MacosVersion::new(11, 0))).min()
+}
+
+/// Orders wheels of one rank, the better first: the higher build number, then the file name.
+fn prefer(a: &WheelName, b: &WheelName) -> Ordering {
+    Reverse(&a.build).cmp(&Reverse(&b.build)).then_with(|| a.to_string().cmp(&b.to_string()))
+}
+
+/// Whether a wheel is for a Python.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Support {
+    Yes,
+    FreeThreaded,
+    No,
+}
+
+fn supports(wheel: &WheelName, python: PythonMinor) -> Support {
+    let own = format!("cp{}{}", python.major, python.minor);
+    let mut support = Support::No;
+    for tag in wheel.python_tags() {
+        for abi in wheel.abi_tags() {
+            let since = minor_of(tag).is_some_and(|since| since <= python);
+            let fits = match tag {
+                "py3" => abi == "none",
+                _ if tag == own => abi == own || abi == "abi3" || abi == "none",
+                _ if tag.starts_with("cp") => abi == "abi3" && since,
+                _ if tag.starts_with("py3") => abi == "none" && since,
+                _ => false,
+            };
+            if fits {
+                return Support::Yes;
+            }
+            if tag == own && abi.strip_suffix('t') == Some(&own) {
+                support = Support::FreeThreaded;
+            }
+        }
+    }
+    support
+}
+
+/// Returns the CPython minors that a wheel names, free-threaded ones left out.
+fn pythons(wheel: &WheelName) -> impl Iterator<Item = PythonMinor> {
+    let usual = wheel.abi_tags().any(|abi| !abi.ends_with('t'));
+    wheel.python_tags().filter(move |tag| usual && tag.starts_with("cp3")).filter_map(minor_of)
+}
+
+/// Reads `cp313` or `py39`.
+fn minor_of(tag: &str) -> Option<PythonMinor> {
+    let digits = tag.strip_prefix("cp").or_else(|| tag.strip_prefix("py"))?;
+    let minor = digits.strip_prefix('3')?;
+    Some(PythonMinor { major: 3, minor: minor.parse().ok()? })
+}
+
+/// Returns whether some patch release of `python`, known or later, satisfies `requires`.
+pub fn admits(requires: &Specifiers, python: PythonMinor) -> bool {
+    let known = PythonMinor::RELEASED.iter().find(|(minor, _)| *minor == python);
+    let later = known.map_or(0, |(_, newest)| newest + 1);
+    // The newest first: nearly every release admits it.
+    (0..=later).rev().any(|patch| {
+        let parts = [python.major, python.minor, patch].map(u64::from);
+        requires.contains(&Version::new(parts))
+    })
+}
+
+/// Writes `14` for 14.0 and `13.3` for 13.3.
+struct Short(MacosVersion);
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.minor() {
+            0 => write!(f, "{}", self.0.major()),
+            _ => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPython { python, others } => {
+                write!(f, "no wheel for Python {python}")?;
+                let below = others.iter().rev().find(|other| *other < python);
+                let above = others.iter().find(|other| *other > python);
+                match (below, above) {
+                    (Some(below), Some(above)) => write!(f, "; nearest are {below} and {above}"),
+                    (Some(newest), None) => write!(f, "; newest is {newest}"),
+                    (None, Some(oldest)) => write!(f, "; oldest is {oldest}"),
+                    (None, None) => Ok(()),
+                }
+            }
+            Self::OnlyFreeThreaded { python } => write!(f, "only free-threaded wheels for Python {python}"),
+            Self::NeedsMacos { needs, floor } => {
+                write!(f, "needs macOS {}; your floor is {floor}", Short(*needs))
+            }
+            Self::NeedsGlibc { needs: (major, minor), floor: (own_major, own_minor) } => {
+                write!(f, "needs glibc {major}.{minor}; your floor is {own_major}.{own_minor}")
+            }
+            Self::OnlyIntel => f.write_str("only Intel wheels"),
+            Self::OnlyOtherPlatforms { platform: Platform::MacosArm64 } => f.write_str("no wheel for arm64 Macs"),
+            Self::OnlyOtherPlatforms { platform } => write!(f, "no wheel for {platform}"),
+            Self::OnlySource => f.write_str("only a source archive"),
+            Self::NoFiles => f.write_str("no files"),
+            Self::RequiresPython { python, requires } => write!(f, "excludes Python {python}: it requires {requires}"),
+            Self::TooNew { day: Some(day), limit } => write!(f, "uploaded {day}, after {limit}"),
+            Self::TooNew { day: None, limit } => {
+                write!(f, "the index does not say whether it was uploaded by {limit}")
+            }
+            Self::Yanked { reason } if reason.is_empty() => f.write_str("withdrawn by its publisher"),
+            Self::Yanked { reason } => write!(f, "withdrawn by its publisher: {reason}"),
+            Self::NoSharedGeneration => {
+                f.write_str("no macOS generation for which all packages that must match have a wheel")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

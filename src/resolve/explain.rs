@@ -263,15 +263,19 @@ impl Teller<'_, '_, '_> {
 
     fn note_cause(&mut self, name: &PackageName, absence: &Absence) {
         match absence {
-            Absence::Unfit(Unfit::NeedsMacos { needs, .. }) if !self.causes.macos.contains(needs) => {
-                self.causes.macos.push(*needs);
-            }
-            Absence::Unfit(Unfit::NoWheelForPython { .. }) | Absence::Python { .. } => self.causes.python = true,
-            Absence::TooNew(_) => self.causes.too_new = true,
+            Absence::Unfit(unfit) | Absence::Superseded(_, unfit) => match unfit {
+                Unfit::NeedsMacos { needs, .. } if !self.causes.macos.contains(needs) => {
+                    self.causes.macos.push(*needs);
+                }
+                Unfit::NoPython { .. } | Unfit::OnlyFreeThreaded { .. } | Unfit::RequiresPython { .. } => {
+                    self.causes.python = true;
+                }
+                Unfit::TooNew { .. } => self.causes.too_new = true,
+                _ => {}
+            },
             Absence::Prerelease if !self.causes.prereleases.contains(name) => {
                 self.causes.prereleases.push(name.clone());
             }
-            Absence::Superseded(_, why) => self.note_cause(name, why),
             _ => {}
         }
     }

@@ -8,7 +8,8 @@ use crate::target::PythonMinor;
 
 use super::Error;
 use super::answer::Chosen;
-use super::releases::{Absence, Fit, Releases};
+use super::candidate::Fit;
+use super::releases::{Absence, Releases};
 use super::resolution::Held;
 use super::run::{Run, Told};
 

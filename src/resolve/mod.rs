@@ -45,6 +45,7 @@ pub use facts::Facts;
 pub use request::Request;
 pub use resolution::Resolution;
 
+use candidate::Unfit;
 use package::Node;
 use provider::{Provider, Tree};
 use releases::Absence;
@@ -158,7 +159,9 @@ fn newly_admitted(run: &mut Run<'_, '_>, demands: Admitted) -> Result<Admitted, 
         for minor in run.minors() {
             let Some(releases) = run.releases(&name, minor)? else { continue };
             // `==1.0` also demands its local versions, but only the very version is admitted by being named.
-            if let Some(Err(Absence::Prerelease | Absence::Yanked(_) | Absence::Local)) = releases.get(&version) {
+            if let Some(Err(Absence::Prerelease | Absence::Unfit(Unfit::Yanked { .. }) | Absence::Local)) =
+                releases.get(&version)
+            {
                 news.insert((name.clone(), version.clone()));
             }
         }

@@ -9,9 +9,10 @@ use crate::pep::{ExtraName, MarkerEnv, Metadata, PackageName, Point, Specifiers,
 use crate::target::{Floor, PythonMinor, Target};
 
 use super::Error;
+use super::candidate::{Fit, Selector};
 use super::edges::{self, Edge, Edges};
 use super::facts::Facts;
-use super::releases::{Admission, Fit, Releases, Terms};
+use super::releases::{Admission, Releases};
 use super::request::Request;
 
 /// Versions that count although they would not by themselves; fixed while a solve runs.
@@ -23,6 +24,7 @@ pub(crate) struct Run<'r, 's> {
     facts: &'r mut Facts<'s>,
     admitted: &'r Admitted,
     releases: HashMap<(PackageName, PythonMinor), Option<Arc<Releases>>>,
+    selectors: HashMap<PythonMinor, Arc<Selector>>,
     scout: Scout,
 }
 
@@ -49,7 +51,7 @@ pub(crate) enum Told {
 
 impl<'r, 's> Run<'r, 's> {
     pub(crate) fn new(request: &'r Request, facts: &'r mut Facts<'s>, admitted: &'r Admitted) -> Self {
-        Self { request, facts, admitted, releases: HashMap::new(), scout: Scout::default() }
+        Self { request, facts, admitted, releases: HashMap::new(), selectors: HashMap::new(), scout: Scout::default() }
     }
 
     pub(crate) fn out_of_time(&self) -> bool {
@@ -165,12 +167,14 @@ impl<'r, 's> Run<'r, 's> {
         let releases = page.map(|(index, page)| {
             let direct = &*index == DIRECT;
             let resolution = &self.request.env.resolution;
-            let terms = Terms {
-                target: self.target(minor),
-                wheels: if direct { Wheels::Floor } else { resolution.wheels },
-                exclude_newer: resolution.exclude_newer.as_deref().filter(|_| !direct).map(Into::into),
+            let selector = if direct {
+                Arc::new(Selector::new(&self.target(minor), Wheels::Floor))
+            } else {
+                let (target, until) = (self.target(minor), resolution.exclude_newer.as_deref());
+                let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until));
+                self.selectors.entry(minor).or_insert_with(new).clone()
             };
-            Arc::new(Releases::new(index, page, Arc::new(terms), self.admission(name, direct)))
+            Arc::new(Releases::new(index, page, selector, self.admission(name, direct)))
         });
         self.releases.insert(key, releases.clone());
         Ok(Some(releases))
@@ -215,8 +219,8 @@ impl<'r, 's> Run<'r, 's> {
         minor: PythonMinor,
         extra: Option<&ExtraName>,
     ) -> Result<Told, Error> {
-        fit.wheels.iter().for_each(|file| self.ask_metadata(&releases.index, file));
-        self.ask_metadata(&releases.index, &fit.file);
+        fit.files.iter().for_each(|file| self.ask_metadata(&releases.index, file));
+        self.ask_metadata(&releases.index, &fit.floor);
         loop {
             if let Some(told) = self.peek_told(releases, fit, minor, extra)? {
                 return Ok(told);
@@ -249,8 +253,8 @@ impl<'r, 's> Run<'r, 's> {
         extra: Option<&ExtraName>,
     ) -> Result<Option<Told>, Error> {
         let mut first: Option<(&File, Edges)> = None;
-        let others = fit.wheels.iter().filter(|file| file.filename != fit.file.filename);
-        for file in std::iter::once(&fit.file).chain(others) {
+        let others = fit.files.iter().filter(|file| file.filename != fit.floor.filename);
+        for file in std::iter::once(&fit.floor).chain(others) {
             let edges = match self.peek_metadata(&releases.index, file)? {
                 None => return Ok(None),
                 Some(Err(why)) => return Ok(Some(Told::Unusable(why))),
@@ -297,7 +301,7 @@ impl<'r, 's> Run<'r, 's> {
 
     /// Returns whether a release's metadata declares an extra; only for releases whose metadata is there.
     pub(crate) fn has_extra(&self, releases: &Releases, fit: &Fit, extra: &ExtraName) -> bool {
-        match self.facts.metadata(&releases.index, &fit.file) {
+        match self.facts.metadata(&releases.index, &fit.floor) {
             Some(Ok(MetadataAnswer::Found(metadata))) => metadata.provides_extra.contains(extra),
             _ => true,
         }
@@ -378,7 +382,7 @@ impl<'r, 's> Run<'r, 's> {
         let Ok(Some(Some(releases))) = self.peek_releases(name, minor) else { return };
         let Some((point, fit)) = releases.best(&range) else { return };
         let (version, fit) = (point.version().expect("releases are versions").clone(), fit.clone());
-        fit.wheels.iter().for_each(|file| self.ask_metadata(&releases.index, file));
+        fit.files.iter().for_each(|file| self.ask_metadata(&releases.index, file));
         for extra in std::iter::once(None).chain(extras.into_iter().map(Some)) {
             let key = (name.clone(), version.clone(), extra);
             if self.scout.scanned.contains(&key) {

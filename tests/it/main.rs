@@ -12,3 +12,5 @@ mod properties;
 mod scenarios;
 // The schemas we publish.
 mod schema;
+// Rules of the house: order of modules, homes of crates, words that must stand nowhere.
+mod tidy;
