@@ -1,3 +1,32 @@
 //! Stage 2: what exists.
+//!
+//! Names of packages and files go in; pages, METADATA, sizes and hashes come out, whoever served them.
+//!
+//! ```text
+//!   solver ── Ask ──> online ──> fetch ──> cache (pages, METADATA)
+//!          <─ Answer ─             │
+//!                                  ├─> mirror, mirror, …, the index itself ──> sys::http
+//!                                  ├─> simple (page text) ─> stored ─> Page
+//!                                  └─> remote_zip (METADATA inside a wheel)
+//! ```
 
 pub mod source;
+
+pub mod builtin;
+pub mod config;
+mod user_config;
+
+mod simple;
+mod stored;
+
+mod cache;
+mod credentials;
+pub mod fault;
+mod remote_zip;
+
+mod fetch;
+mod online;
+
+pub use config::{Config, IndexAddress, Mirror};
+pub use fault::IndexError;
+pub use online::OnlineSource;

@@ -4,7 +4,7 @@
 //! own, and a test can answer in any order.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use crate::pep::{Metadata, PackageName, Sha256, Specifiers, Version, WheelName};
@@ -103,10 +103,12 @@ impl std::hash::Hash for File {
     }
 }
 
-/// The releases of a package on one index.
-#[derive(Clone, PartialEq, Debug, Default)]
+/// The releases of a package on one index. Files are read when their version is looked at: of thousands of files,
+/// solving sees a few.
 pub struct Page {
-    releases: BTreeMap<Version, Release>,
+    /// Oldest first.
+    releases: Vec<(Version, OnceLock<Release>)>,
+    load: Box<dyn Fn(usize) -> Release + Send + Sync>,
 }
 
 /// The files of one version.
@@ -121,17 +123,42 @@ pub struct Release {
 impl Page {
     /// Makes a page from its releases.
     pub fn new(releases: BTreeMap<Version, Release>) -> Self {
-        Self { releases }
+        let releases = releases.into_iter().map(|(version, release)| (version, OnceLock::from(release))).collect();
+        Self { releases, load: Box::new(|_| Release::default()) }
+    }
+
+    /// Makes a page from its versions, oldest first and without repeats, and what reads the release at a position.
+    pub(super) fn lazy(versions: Vec<Version>, load: Box<dyn Fn(usize) -> Release + Send + Sync>) -> Self {
+        Self { releases: versions.into_iter().map(|version| (version, OnceLock::new())).collect(), load }
     }
 
     /// Returns every version, newest first.
     pub fn versions(&self) -> impl Iterator<Item = &Version> {
-        self.releases.keys().rev()
+        self.releases.iter().rev().map(|(version, _)| version)
     }
 
     /// Returns the files of `version`.
     pub fn release(&self, version: &Version) -> Option<&Release> {
-        self.releases.get(version)
+        let at = self.releases.binary_search_by(|(one, _)| one.cmp(version)).ok()?;
+        Some(self.releases[at].1.get_or_init(|| (self.load)(at)))
+    }
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self::new(BTreeMap::new())
+    }
+}
+
+impl PartialEq for Page {
+    fn eq(&self, other: &Self) -> bool {
+        self.versions().eq(other.versions()) && self.versions().all(|one| self.release(one) == other.release(one))
+    }
+}
+
+impl std::fmt::Debug for Page {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_map().entries(self.versions().map(|version| (version, self.release(version)))).finish()
     }
 }
 

@@ -71,5 +71,5 @@ pub fn write(path: &Path, lock: &Lockfile) -> Result<Written, Error> {
     }
     // A lock that cannot be read is worse than none, and reading one back costs milliseconds.
     parse::parse(&text).map_err(|cause| Error::Unreadable { path: path.to_owned(), cause })?;
-    Ok(fs::write_atomic(path, text.as_bytes())?)
+    Ok(fs::write_atomic(path, text.as_bytes(), fs::Durability::Flushed)?)
 }

@@ -16,7 +16,7 @@ use crate::sys::fs;
 pub fn discover(start: &Path, home: Option<&Path>) -> Result<PathBuf, Error> {
     for folder in start.ancestors() {
         let path = folder.join(FILE_NAME);
-        if fs::is_file(&path)? {
+        if fs::kind(&path)? == Some(fs::Kind::File) {
             return Ok(path);
         }
         if Some(folder) == home {

@@ -233,11 +233,11 @@ static ENVS: Table = Table {
     doc: "Further environments, each solved on its own and installed as `.venv-NAME`.",
     keys: &[],
     others: Some(Others {
-        names: Names::Pattern(r"^(?!default$)[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"),
+        names: Names::Pattern(r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$"),
         shape: Shape::Table(&ENV),
         doc: "An environment. Keys of `[target]` that it does not write are those of `[target]`.",
     }),
-    rules: None,
+    rules: Some(r#"{ "propertyNames": { "not": { "const": "default" } } }"#),
 };
 
 /// One of the further environments.
@@ -393,13 +393,17 @@ static RUN_ENV: Table = Table {
     doc: "Variables that `macml run` sets.",
     keys: &[],
     others: Some(Others {
-        names: Names::Pattern(
-            "^(?!(PATH|BASH_ENV|ENV|ZDOTDIR|PROMPT_COMMAND)$|DYLD_|LD_|PYTHON)[A-Za-z_][A-Za-z0-9_]*$",
-        ),
+        names: Names::Pattern("^[A-Za-z_][A-Za-z0-9_]*$"),
         shape: Shape::Text(Text::Free),
         doc: "The variable's value.",
     }),
-    rules: None,
+    rules: Some(
+        r#"{
+            "propertyNames": {
+                "not": { "pattern": "^((PATH|BASH_ENV|ENV|ZDOTDIR|PROMPT_COMMAND)$|DYLD_|LD_|PYTHON)" }
+            }
+        }"#,
+    ),
 };
 
 const fn key(name: &'static str, shape: Shape, doc: &'static str) -> Key {

@@ -1,5 +1,7 @@
 //! Files. Every error names the path.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 /// A file operation that failed.
@@ -27,18 +29,25 @@ pub fn read_text(path: &Path) -> Result<Option<String>, FsError> {
     }
 }
 
-/// Returns whether there is a file (not a folder) at `path`, symbolic links followed.
+/// Reads a file; `None` when there is none.
 ///
 /// # Errors
-/// When that cannot be told, for example in a folder that must not be entered.
-pub fn is_file(path: &Path) -> Result<bool, FsError> {
-    match std::fs::metadata(path) {
-        Ok(metadata) => Ok(metadata.is_file()),
-        Err(cause) if matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-            Ok(false)
-        }
-        Err(cause) => Err(FsError { doing: "look for", path: path.to_owned(), cause }),
+/// On any other failure.
+pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
     }
+}
+
+/// Whether a written file must outlive a power failure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Durability {
+    /// Flushed to the disk before it takes the old one's place.
+    Flushed,
+    /// May be lost, and can be made again.
+    Cached,
 }
 
 /// Whether [`write_atomic`] had anything to do.
@@ -53,12 +62,11 @@ pub enum Written {
 /// Puts `bytes` into a file as one step: a reader, or a crash at any instant, sees the old bytes or the new ones.
 ///
 /// The file keeps its mode; a new one gets what the umask leaves of 0666. A symlink stays and its target is written.
-/// A file that holds these bytes already is not touched.
+/// A file that holds these bytes already is not touched. Folders above it are made.
 ///
 /// # Errors
-/// When the folder cannot be written to; the old file is then still there.
-pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Written, FsError> {
-    use std::io::Write as _;
+/// When a folder or the file cannot be written; the old file is then as it was.
+pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result<Written, FsError> {
     let failed = |cause| FsError { doing: "write", path: path.to_owned(), cause };
     // Renaming onto a link would put a plain file in its place.
     let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
@@ -66,7 +74,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Written, FsError> {
     let old_mode = match std::fs::read(&place) {
         Ok(old) if old == bytes => return Ok(Written::Unchanged),
         Ok(_) => Some(std::fs::metadata(&place).map_err(failed)?.permissions()),
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => None,
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound) => None,
         Err(cause) => return Err(failed(cause)),
     };
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -75,13 +83,169 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<Written, FsError> {
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // A name of its own for each writer: two at once replace each other's whole file, never mix.
-    let mut file = builder.tempfile_in(folder).map_err(failed)?;
+    let mut file = match builder.tempfile_in(folder) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
+            create_folder(folder)?;
+            builder.tempfile_in(folder)
+        }
+        made => made,
+    }
+    .map_err(failed)?;
     file.write_all(bytes).map_err(failed)?;
     if let Some(mode) = old_mode {
         file.as_file().set_permissions(mode).map_err(failed)?;
     }
-    // Without it a power cut can leave the new name with no content.
-    file.as_file().sync_all().map_err(failed)?;
+    if durability == Durability::Flushed {
+        // Without it a power cut can leave the new name with no content.
+        file.as_file().sync_all().map_err(failed)?;
+    }
     file.persist(&place).map_err(|error| failed(error.error))?;
     Ok(Written::Changed)
+}
+
+/// Makes a folder and those above it.
+///
+/// # Errors
+/// When that is not possible.
+pub fn create_folder(path: &Path) -> Result<(), FsError> {
+    std::fs::create_dir_all(path).map_err(|cause| FsError { doing: "create folder", path: path.to_owned(), cause })
+}
+
+/// Removes a file, if it is there.
+///
+/// # Errors
+/// When it is there and stays.
+pub fn remove_file(path: &Path) -> Result<(), FsError> {
+    match std::fs::remove_file(path) {
+        Err(cause) if cause.kind() != ErrorKind::NotFound => {
+            Err(FsError { doing: "remove", path: path.to_owned(), cause })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What stands at a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A file, or a link to one.
+    File,
+    /// A folder, or a link to one.
+    Folder,
+    /// A socket, a pipe, a device.
+    Other,
+}
+
+/// Says what stands at a path, links followed; `None` when nothing does.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn kind(path: &Path) -> Result<Option<Kind>, FsError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(Some(Kind::File)),
+        Ok(metadata) if metadata.is_dir() => Ok(Some(Kind::Folder)),
+        Ok(_) => Ok(Some(Kind::Other)),
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(cause) => Err(FsError { doing: "look at", path: path.to_owned(), cause }),
+    }
+}
+
+/// Lists the files below a folder, in order, links not followed; empty when there is no such folder.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn walk(folder: &Path) -> Result<Vec<PathBuf>, FsError> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let failed = |cause| FsError { doing: "list", path: folder.clone(), cause };
+        let entries = match std::fs::read_dir(&folder) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => continue,
+            entries => entries.map_err(failed)?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(failed)?;
+            match entry.file_type().map_err(failed)? {
+                kind if kind.is_dir() => folders.push(entry.path()),
+                _ => files.push(entry.path()),
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// Holds a lock on a file until dropped; the system lets go of it when the process dies.
+#[derive(Debug)]
+pub struct FileLock {
+    _file: File,
+}
+
+impl FileLock {
+    /// Waits for the lock that excludes all others. The file is made when missing and stays.
+    ///
+    /// # Errors
+    /// When the file cannot be made or its volume knows no locks.
+    pub fn exclusive(path: &Path) -> Result<Self, FsError> {
+        Self::hold(path, File::lock)
+    }
+
+    /// Waits for a lock that excludes exclusive ones.
+    ///
+    /// # Errors
+    /// As for [`FileLock::exclusive`].
+    pub fn shared(path: &Path) -> Result<Self, FsError> {
+        Self::hold(path, File::lock_shared)
+    }
+
+    fn hold(path: &Path, lock: fn(&File) -> std::io::Result<()>) -> Result<Self, FsError> {
+        let failed = |cause| FsError { doing: "lock", path: path.to_owned(), cause };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            create_folder(folder)?;
+        }
+        let file = File::options().create(true).truncate(false).write(true).open(path).map_err(failed)?;
+        lock(&file).map_err(failed)?;
+        Ok(Self { _file: file })
+    }
+}
+
+/// Opens a nameless file that vanishes when closed.
+///
+/// # Errors
+/// When the system's folder for such files cannot be written.
+pub fn scratch() -> Result<File, FsError> {
+    tempfile::tempfile().map_err(|cause| FsError { doing: "write", path: std::env::temp_dir(), cause })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_atomic_write_makes_folders_and_leaves_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/c.txt");
+        write_atomic(&path, b"one", Durability::Flushed).unwrap();
+        write_atomic(&path, b"two", Durability::Cached).unwrap();
+        assert_eq!(read_bytes(&path).unwrap().unwrap(), b"two");
+        assert_eq!(walk(folder.path()).unwrap(), [path]);
+    }
+
+    #[test]
+    fn errors_name_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        write_atomic(&file, b"", Durability::Cached).unwrap();
+        let error = write_atomic(&file.join("below"), b"", Durability::Cached).unwrap_err();
+        assert!(error.to_string().contains(&*file.to_string_lossy()), "{error}");
+    }
+
+    #[test]
+    fn a_lock_keeps_others_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = FileLock::exclusive(&path).unwrap();
+        assert!(File::open(&path).unwrap().try_lock_shared().is_err());
+        drop(first);
+        let _both = (FileLock::shared(&path).unwrap(), FileLock::shared(&path).unwrap());
+    }
 }

@@ -4,5 +4,6 @@
 
 mod env;
 pub mod fs;
+pub mod http;
 
 pub use env::Env;

@@ -14,3 +14,5 @@ mod scenarios;
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
+// Pages and METADATA of the real index.
+mod live_index;

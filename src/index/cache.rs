@@ -1,0 +1,186 @@
+//! What is kept on disk between runs: parsed pages and METADATA.
+//!
+//! ```text
+//! <cache>/pages-v1/<hash of the index's address>/<package>     see `stored`
+//! <cache>/metadata-v1/<two digits>/<sha256 of the wheel>       the fields that resolving reads
+//! ```
+//!
+//! Every entry ends up in place by a rename and begins with a checksum, so that two processes, a full disk or a
+//! crash can at worst lose one. A cache that cannot be written is mentioned once and otherwise done without.
+//! All writing is done by one thread, away from those who wait for answers.
+
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+use serde::{Deserialize, Serialize};
+
+use super::source::Page;
+use super::stored;
+use crate::pep::{PackageName, Sha256};
+use crate::progress::Progress;
+use crate::sys::fs::{self, Durability};
+use crate::sys::http::Validators;
+
+const MAGIC: &[u8; 8] = b"macml-1\n";
+
+/// The cache folder.
+pub(super) struct Cache {
+    root: Option<PathBuf>,
+    jobs: Option<mpsc::Sender<(PathBuf, Vec<u8>)>>,
+    writer: Option<JoinHandle<()>>,
+}
+
+/// What was said with a page.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub(super) struct Said {
+    /// When it was fetched or confirmed, in seconds since 1970.
+    pub(super) fetched: u64,
+    /// Until when it needs no question.
+    pub(super) fresh_until: u64,
+    /// `ETag`.
+    pub(super) etag: Option<String>,
+    /// `Last-Modified`.
+    pub(super) last_modified: Option<String>,
+    /// The index does not know the package.
+    pub(super) absent: bool,
+}
+
+impl Said {
+    /// Returns whether the page may be used without asking.
+    pub(super) fn is_fresh(&self, now: u64) -> bool {
+        // A page from the future was written under a wrong clock.
+        self.fetched <= now && now < self.fresh_until
+    }
+
+    /// Returns what to ask with.
+    pub(super) fn validators(&self) -> Validators {
+        Validators { etag: self.etag.clone(), last_modified: self.last_modified.clone() }
+    }
+}
+
+/// A page of the cache.
+pub(super) struct Kept {
+    pub(super) said: Said,
+    /// Empty when absent.
+    pub(super) page: Arc<Page>,
+    entry: Arc<[u8]>,
+    start: usize,
+}
+
+impl Kept {
+    /// Returns the stored files.
+    pub(super) fn stored(&self) -> &[u8] {
+        &self.entry[self.start..]
+    }
+}
+
+impl Cache {
+    /// Uses `root`, or nothing.
+    pub(super) fn new(root: Option<PathBuf>, progress: Arc<dyn Progress>) -> Self {
+        let (jobs, queue) = mpsc::channel::<(PathBuf, Vec<u8>)>();
+        let shown = root.clone().unwrap_or_default();
+        let writer = root.is_some().then(|| {
+            std::thread::spawn(move || {
+                let mut broken = false;
+                for (path, bytes) in queue {
+                    if broken {
+                        continue;
+                    }
+                    if let Err(error) = fs::write_atomic(&path, &bytes, Durability::Cached) {
+                        broken = true;
+                        let cause = error.cause;
+                        let folder = shown.display();
+                        progress.note(&format!(
+                            "the cache `{folder}` cannot be written ({cause}); nothing more is kept in this run"
+                        ));
+                    }
+                }
+            })
+        });
+        Self { root, jobs: Some(jobs), writer }
+    }
+
+    /// Reads the page of `name` that `address` served.
+    pub(super) fn page(&self, address: &str, name: &PackageName) -> Option<Kept> {
+        let entry = self.read(&self.page_path(address, name)?)?;
+        let (length, rest) = entry.get(CONTENT..)?.split_first_chunk::<4>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let said: Said = postcard::from_bytes(rest.get(..length)?).ok()?;
+        let start = CONTENT + 4 + length;
+        let page = if said.absent { Page::default() } else { stored::open(entry.clone(), start)? };
+        Some(Kept { said, page: Arc::new(page), entry, start })
+    }
+
+    /// Keeps the page of `name`; `stored` is what [`stored::encode`] made.
+    pub(super) fn keep_page(&self, address: &str, name: &PackageName, said: &Said, stored: &[u8]) {
+        let Some(path) = self.page_path(address, name) else { return };
+        let said = postcard::to_stdvec(said).expect("plain data always encodes");
+        self.write(path, &[&(said.len() as u32).to_le_bytes(), &said, stored]);
+    }
+
+    /// Reads the METADATA of the wheel with this sha256.
+    pub(super) fn metadata(&self, sha256: Sha256) -> Option<Vec<u8>> {
+        let entry = self.read(&self.metadata_path(sha256)?)?;
+        entry.get(CONTENT..).map(<[u8]>::to_vec)
+    }
+
+    /// Keeps the METADATA of a wheel.
+    pub(super) fn keep_metadata(&self, sha256: Sha256, metadata: &[u8]) {
+        if let Some(path) = self.metadata_path(sha256) {
+            self.write(path, &[metadata]);
+        }
+    }
+
+    fn page_path(&self, address: &str, name: &PackageName) -> Option<PathBuf> {
+        let digest = Sha256::of(address.as_bytes()).to_string();
+        Some(self.root.as_ref()?.join("pages-v1").join(&digest[..16]).join(name.as_str()))
+    }
+
+    fn metadata_path(&self, sha256: Sha256) -> Option<PathBuf> {
+        let digest = sha256.to_string();
+        Some(self.root.as_ref()?.join("metadata-v1").join(&digest[..2]).join(digest))
+    }
+
+    /// Reads an entry; what is missing, unreadable or damaged does not exist.
+    fn read(&self, path: &std::path::Path) -> Option<Arc<[u8]>> {
+        let entry: Arc<[u8]> = fs::read_bytes(path).ok()??.into();
+        let (magic, rest) = entry.split_first_chunk::<8>()?;
+        let (sum, content) = rest.split_first_chunk::<8>()?;
+        (magic == MAGIC && u64::from_le_bytes(*sum) == checksum(content)).then_some(entry)
+    }
+
+    fn write(&self, path: PathBuf, parts: &[&[u8]]) {
+        let mut entry = Vec::with_capacity(CONTENT + parts.iter().map(|part| part.len()).sum::<usize>());
+        entry.extend(MAGIC);
+        entry.extend([0; 8]);
+        parts.iter().for_each(|part| entry.extend_from_slice(part));
+        let sum = checksum(&entry[CONTENT..]).to_le_bytes();
+        entry[8..CONTENT].copy_from_slice(&sum);
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send((path, entry));
+        }
+    }
+}
+
+impl Drop for Cache {
+    /// Waits until everything is written.
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+/// Where the content of an entry begins: after magic and checksum.
+const CONTENT: usize = 16;
+
+/// Finds accidents, not malice; eight bytes at a time, since a page is read for every package of a run.
+fn checksum(bytes: &[u8]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mix = |sum: u64, word: u64| (sum.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+    let (words, rest) = bytes.as_chunks::<8>();
+    let sum = words.iter().fold(bytes.len() as u64, |sum, word| mix(sum, u64::from_le_bytes(*word)));
+    rest.iter().fold(sum, |sum, byte| mix(sum, u64::from(*byte)))
+}

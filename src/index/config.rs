@@ -1,0 +1,207 @@
+//! `Config`: how indexes are reached in one run, from config.toml, `MACML_*` variables and the manifest's `[[index]]`.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use url::Url;
+
+use super::builtin;
+use super::user_config::UserConfig;
+use crate::diag::Finding;
+use crate::diag::Source;
+use crate::sys::Env;
+use crate::sys::fs::{self, FsError};
+
+/// How indexes are reached in one run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The manifest's indexes. One with a built-in name takes the built-in one's place.
+    pub indexes: Vec<IndexAddress>,
+    /// Stand-ins, in the order in which they are tried.
+    pub mirrors: Vec<Mirror>,
+    /// Never ask an index that has a mirror.
+    pub mirror_only: bool,
+    /// Use only what is cached.
+    pub offline: bool,
+    /// Where pages and metadata are kept; `None` keeps nothing.
+    pub cache_dir: Option<PathBuf>,
+    /// `exclude-newer` is set: every wheel must have an upload time.
+    pub need_upload_times: bool,
+    /// PEM files trusted beside the store.
+    pub certificates: Vec<PathBuf>,
+    /// How long a server may stay silent; `None` is the usual time.
+    pub stall: Option<Duration>,
+    /// Proxies, certificates and secrets.
+    pub env: Env,
+}
+
+/// An index of the manifest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexAddress {
+    /// Its name.
+    pub name: String,
+    /// Its simple API root.
+    pub url: Url,
+}
+
+/// A stand-in for an index.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mirror {
+    /// The index it stands in for.
+    pub index: String,
+    /// What to call it: the built-in name, or the address without secrets.
+    pub label: String,
+    /// Its simple API root.
+    pub url: Url,
+}
+
+/// Why there is no [`Config`].
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// config.toml cannot be read.
+    #[error(transparent)]
+    File(#[from] FsError),
+    /// config.toml has mistakes.
+    #[error("`{}` has mistakes", .file.name)]
+    Mistakes {
+        /// Its text.
+        file: Source,
+        /// Every mistake.
+        findings: Vec<Finding>,
+    },
+    /// A variable cannot be meant.
+    #[error("`{variable}`: {reason}")]
+    Variable {
+        /// Its name.
+        variable: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl Config {
+    /// Makes the configuration of an empty config.toml: no mirrors, the usual cache.
+    pub fn new(env: Env) -> Self {
+        Self {
+            indexes: Vec::new(),
+            mirrors: Vec::new(),
+            mirror_only: false,
+            offline: false,
+            cache_dir: default_cache(&env),
+            need_upload_times: false,
+            certificates: Vec::new(),
+            stall: None,
+            env,
+        }
+    }
+
+    /// Reads config.toml and the variables `MACML_MIRROR`, `MACML_MIRROR_ONLY`, `MACML_OFFLINE`, `MACML_CACHE_DIR`,
+    /// which go before it.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or anything in it or in a variable cannot be meant.
+    pub fn load(env: Env) -> Result<Self, ConfigError> {
+        let user = match config_file(&env) {
+            Some(path) => match fs::read_text(&path)? {
+                Some(text) => UserConfig::parse(&text, env.home()).map_err(|findings| ConfigError::Mistakes {
+                    file: Source { name: path.display().to_string(), text },
+                    findings,
+                })?,
+                None => UserConfig::default(),
+            },
+            None => UserConfig::default(),
+        };
+        let mut config = Self::new(env);
+        config.mirrors = user.mirrors;
+        config.mirror_only = user.mirror_only;
+        config.offline = user.offline;
+        config.certificates = user.certificates;
+        if let Some(text) = config.env.get("MACML_MIRROR") {
+            let mirrors = text.split([',', ' ']).filter(|part| !part.is_empty()).map(Mirror::parse);
+            config.mirrors = mirrors
+                .collect::<Result<_, _>>()
+                .map_err(|reason| ConfigError::Variable { variable: "MACML_MIRROR", reason })?;
+        }
+        if let Some(switch) = switch(&config.env, "MACML_MIRROR_ONLY")? {
+            config.mirror_only = switch;
+        }
+        if let Some(switch) = switch(&config.env, "MACML_OFFLINE")? {
+            config.offline = switch;
+        }
+        if config.env.get("MACML_CACHE_DIR").is_none() {
+            config.cache_dir = user.cache_dir.or(config.cache_dir);
+        }
+        Ok(config)
+    }
+
+    /// Returns every index with its own address.
+    pub(super) fn canonical(&self) -> Vec<(String, Url)> {
+        let built_in = builtin::INDEXES.iter().filter_map(|name| Some(((*name).to_owned(), builtin::index(name)?)));
+        let named = |name: &str| self.indexes.iter().any(|index| index.name == name);
+        let mut all: Vec<_> = built_in.filter(|(name, _)| !named(name)).collect();
+        all.extend(self.indexes.iter().map(|index| (index.name.clone(), index.url.clone())));
+        all
+    }
+}
+
+impl Mirror {
+    /// Reads `tuna`, an address (both for the default index), or `INDEX=ADDRESS`.
+    ///
+    /// # Errors
+    /// Says what is wrong, as a lowercase fragment without secrets.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Some(url) = builtin::mirror(text) {
+            return Ok(Self { index: builtin::DEFAULT.to_owned(), label: text.to_owned(), url });
+        }
+        let (index, address) = match text.split_once('=') {
+            Some((index, address)) if !index.contains(['/', ':', '?']) => (index.trim(), address.trim()),
+            _ => (builtin::DEFAULT, text),
+        };
+        if !address.contains("://") {
+            let names = builtin::MIRRORS.map(|(name, _)| format!("`{name}`")).join(", ");
+            return Err(format!("`{address}` is neither a known mirror ({names}) nor an address"));
+        }
+        Self::at(index, address)
+    }
+
+    /// Makes a mirror of `index` at `address`.
+    ///
+    /// # Errors
+    /// Says what is wrong with the address, without secrets.
+    pub fn at(index: &str, address: &str) -> Result<Self, String> {
+        let url = Url::parse(address).map_err(|cause| format!("the address of a mirror cannot be read: {cause}"))?;
+        let label = crate::sys::http::shown(&url);
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(format!("`{label}` begins with `{}:`, not `https:`", url.scheme()));
+        }
+        Ok(Self { index: index.to_owned(), label, url })
+    }
+}
+
+/// Returns where config.toml is looked for: `$XDG_CONFIG_HOME/macml`, else `~/.config/macml`.
+pub fn config_file(env: &Env) -> Option<PathBuf> {
+    Some(base(env, "XDG_CONFIG_HOME", ".config")?.join("macml/config.toml"))
+}
+
+fn default_cache(env: &Env) -> Option<PathBuf> {
+    match env.get("MACML_CACHE_DIR") {
+        Some(folder) => Some(env.cwd().join(folder)),
+        None => Some(base(env, "XDG_CACHE_HOME", ".cache")?.join("macml")),
+    }
+}
+
+fn base(env: &Env, variable: &str, below_home: &str) -> Option<PathBuf> {
+    // The specification has relative paths ignored.
+    let named = env.get(variable).map(Path::new).filter(|path| path.is_absolute());
+    named.map(Path::to_owned).or_else(|| Some(env.home()?.join(below_home)))
+}
+
+fn switch(env: &Env, variable: &'static str) -> Result<Option<bool>, ConfigError> {
+    match env.get(variable) {
+        None => Ok(None),
+        Some("1" | "true" | "yes") => Ok(Some(true)),
+        Some("0" | "false" | "no") => Ok(Some(false)),
+        Some(other) => Err(ConfigError::Variable { variable, reason: format!("`{other}` is neither `1` nor `0`") }),
+    }
+}

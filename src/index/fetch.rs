@@ -1,0 +1,651 @@
+//! Which address serves a page or a file now: mirrors in turn, then the index itself, falling back as the design says.
+//!
+//! The answers do not depend on who served them: what a mirror leaves out (sizes, hashes, times) is filled in.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OnceCell, Semaphore};
+use url::Url;
+
+use super::cache::{Cache, Kept, Said};
+use super::config::Config;
+use super::credentials::Credentials;
+use super::fault::{IndexError, Via};
+use super::remote_zip::{self, ZipFault};
+use super::simple;
+use super::source::{File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
+use super::stored;
+use crate::pep::{Metadata, PackageName, Sha256, WheelName};
+use crate::progress::Progress;
+use crate::sys::http::{Client, Encoding, HttpError, Request, Response, Settings, Sink, shown};
+
+/// The largest page taken.
+const PAGE_LIMIT: u64 = 64 << 20;
+
+/// The largest PEP 658 file taken.
+const METADATA_LIMIT: u64 = 16 << 20;
+
+/// Seconds that a page counts as fresh when the index does not say.
+const FRESH: u64 = 600;
+
+/// Requests under way at once.
+const IN_FLIGHT: usize = 50;
+
+/// Bodies above this size are parsed where they hold nobody up.
+const INLINE: usize = 256 << 10;
+
+/// One way to an index: itself, or a mirror.
+struct Transport {
+    via: Via,
+    base: Url,
+    /// It announced PEP 658 files and did not have one.
+    no_metadata_files: AtomicBool,
+}
+
+type Memo = HashMap<(IndexName, usize, PackageName), Arc<OnceCell<Result<Got, Arc<IndexError>>>>>;
+
+/// What one transport has of a package.
+#[derive(Clone)]
+enum Got {
+    Page(Arc<Page>),
+    Absent,
+    Offline,
+}
+
+/// Asks indexes for pages and files.
+pub(super) struct Network {
+    client: Client,
+    cache: Cache,
+    credentials: Credentials,
+    transports: HashMap<IndexName, Vec<Transport>>,
+    mirror_only: bool,
+    offline: bool,
+    need_upload_times: bool,
+    progress: Arc<dyn Progress>,
+    in_flight: Semaphore,
+    pages: Mutex<Memo>,
+    /// Which transport's page counts.
+    origins: Mutex<HashMap<(IndexName, PackageName), usize>>,
+    /// Sizes and hashes learned from the files themselves, by address.
+    learned: Mutex<HashMap<Arc<str>, (u64, Option<Sha256>)>>,
+    faults: Mutex<Vec<String>>,
+    noted: Mutex<HashSet<String>>,
+}
+
+/// Why a file cannot be had from one transport.
+enum FileFault {
+    /// It is not there, or not usable.
+    Unusable(String),
+    /// Nobody can tell.
+    Error(Arc<IndexError>),
+}
+
+/// What is wanted of a file.
+#[derive(Clone, Copy)]
+enum Want {
+    Metadata,
+    Complete,
+}
+
+enum Had {
+    Metadata(Arc<Metadata>),
+    Complete(Arc<File>),
+}
+
+impl Network {
+    pub(super) fn new(config: &Config, progress: Arc<dyn Progress>) -> Result<Self, IndexError> {
+        let mut credentials = Credentials::new(&config.env)?;
+        let mut transports = HashMap::new();
+        for (name, address) in config.canonical() {
+            let mut ways = Vec::new();
+            for mirror in config.mirrors.iter().filter(|mirror| mirror.index == name) {
+                let base = credentials.adopt(&mirror.label, mirror.url.clone(), &config.env);
+                ways.push(Transport::new(Via { index: name.clone(), mirror: Some(mirror.label.clone()) }, base)?);
+            }
+            if ways.is_empty() || !config.mirror_only {
+                let base = credentials.adopt(&name, address, &config.env);
+                ways.push(Transport::new(Via { index: name.clone(), mirror: None }, base)?);
+            }
+            transports.insert(IndexName::from(name), ways);
+        }
+        let mut settings = Settings::new(config.env.clone());
+        settings.certificates.clone_from(&config.certificates);
+        if let Some(stall) = config.stall {
+            settings.stall = stall;
+        }
+        let client = Client::new(settings).map_err(|cause| IndexError::Client { cause })?;
+        Ok(Self {
+            client,
+            cache: Cache::new(config.cache_dir.clone(), progress.clone()),
+            credentials,
+            transports,
+            mirror_only: config.mirror_only,
+            offline: config.offline,
+            need_upload_times: config.need_upload_times,
+            progress,
+            in_flight: Semaphore::new(IN_FLIGHT),
+            pages: Mutex::default(),
+            origins: Mutex::default(),
+            learned: Mutex::default(),
+            faults: Mutex::default(),
+            noted: Mutex::default(),
+        })
+    }
+
+    /// Returns what mirrors lacked or falsified, in words.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = held(&self.faults).clone();
+        faults.sort();
+        faults
+    }
+
+    /// Answers which files the index has.
+    pub(super) async fn page(&self, index: &IndexName, name: &PackageName) -> Result<PageAnswer, IndexError> {
+        let transports = self.transports(index)?;
+        let mut errors = Vec::new();
+        let mut last = Err(());
+        for (at, transport) in transports.iter().enumerate() {
+            last = match self.page_via(index, at, name).await {
+                Ok(Got::Page(page)) => {
+                    held(&self.origins).insert((index.clone(), name.clone()), at);
+                    return self.with_times(index, at, name, page).await;
+                }
+                Ok(got) => Ok(got),
+                Err(error) => {
+                    if transport.via.mirror.is_some() {
+                        self.fault(&transport.via, "page", &error.to_string());
+                    }
+                    errors.push(error);
+                    Err(())
+                }
+            };
+        }
+        // The index itself was asked last and decides. Among mirrors alone, one that failed may be the one that knows.
+        match last {
+            Ok(Got::Offline) => Ok(PageAnswer::Offline),
+            Ok(_) if errors.is_empty() || !self.mirror_only => Ok(PageAnswer::Absent),
+            _ => Err(IndexError::All(errors)),
+        }
+    }
+
+    /// Fills in upload times from the index itself when they are needed and a mirror left them out.
+    async fn with_times(
+        &self,
+        index: &IndexName,
+        at: usize,
+        name: &PackageName,
+        page: Arc<Page>,
+    ) -> Result<PageAnswer, IndexError> {
+        if !self.need_upload_times || !wheels(&page).any(|file| file.upload_day.is_none()) {
+            return Ok(PageAnswer::Found(page));
+        }
+        let transports = self.transports(index)?;
+        let last = transports.len() - 1;
+        let missing =
+            |reason| IndexError::NoUploadTimes { via: transports[last].via.clone(), package: name.to_string(), reason };
+        let canonical = match self.page_via(index, last, name).await {
+            Ok(Got::Page(canonical)) => canonical,
+            Ok(Got::Offline) => return Ok(PageAnswer::Offline),
+            Ok(Got::Absent) => return Err(missing(Some("it does not know the package".to_owned()))),
+            Err(error) => return Err(missing(Some(error.to_string()))),
+        };
+        let days: HashMap<Arc<str>, Arc<str>> =
+            wheels(&canonical).filter_map(|file| Some((file.filename.clone(), file.upload_day.clone()?))).collect();
+        if days.is_empty() {
+            return Err(missing(None));
+        }
+        if at == last {
+            return Ok(PageAnswer::Found(page));
+        }
+        let releases = page.versions().map(|version| {
+            let release = page.release(version).expect("a page has the versions it lists");
+            let wheels = release.wheels.iter().map(|file| {
+                let mut file = File::clone(file);
+                file.upload_day = file.upload_day.or_else(|| days.get(&file.filename).cloned());
+                Arc::new(file)
+            });
+            let wheels = wheels.collect();
+            (version.clone(), Release { wheels, source_archive: release.source_archive })
+        });
+        Ok(PageAnswer::Found(Arc::new(Page::new(releases.collect()))))
+    }
+
+    /// Returns what one transport has of a package; asked once per run.
+    async fn page_via(&self, index: &IndexName, at: usize, name: &PackageName) -> Result<Got, Arc<IndexError>> {
+        let cell = held(&self.pages).entry((index.clone(), at, name.clone())).or_default().clone();
+        cell.get_or_init(|| async {
+            let transport = &self.transports[index][at];
+            self.load_page(transport, name).await.map_err(Arc::new)
+        })
+        .await
+        .clone()
+    }
+
+    async fn load_page(&self, transport: &Transport, name: &PackageName) -> Result<Got, IndexError> {
+        let kept = self.cache.page(transport.base.as_str(), name);
+        if let Some(kept) = kept.as_ref().filter(|kept| self.offline || kept.said.is_fresh(now())) {
+            return Ok(got(kept));
+        }
+        if self.offline {
+            return Ok(Got::Offline);
+        }
+        let url = transport.base.join(&format!("{name}/")).expect("a package name is a path");
+        let mut request = Request::get(url.clone(), PAGE_LIMIT);
+        request.accept = Some(simple::ACCEPT);
+        request.encoding = Encoding::Gzip;
+        request.auth = self.credentials.of(&url);
+        request.validators = kept.as_ref().map(|kept| kept.said.validators()).unwrap_or_default();
+        let response = self.get(&transport.via, &request).await?;
+        let said = said(&response);
+        match (response.head.status, kept) {
+            (304, Some(kept)) => {
+                let said = Said {
+                    etag: kept.said.etag.clone(),
+                    last_modified: kept.said.last_modified.clone(),
+                    absent: kept.said.absent,
+                    ..said
+                };
+                self.cache.keep_page(transport.base.as_str(), name, &said, kept.stored());
+                Ok(got(&kept))
+            }
+            (200 | 203, _) => {
+                let stored = self.parse(transport, &response, name)?;
+                self.cache.keep_page(transport.base.as_str(), name, &said, &stored);
+                let page = stored::open(stored, 0).expect("what was just encoded is whole");
+                Ok(Got::Page(Arc::new(page)))
+            }
+            (404 | 410, _) => {
+                let said = Said { absent: true, ..said };
+                self.cache.keep_page(transport.base.as_str(), name, &said, &[]);
+                Ok(Got::Absent)
+            }
+            (status, _) => Err(refusal(&transport.via, &request, status)),
+        }
+    }
+
+    fn parse(&self, transport: &Transport, response: &Response, name: &PackageName) -> Result<Arc<[u8]>, IndexError> {
+        let head = &response.head;
+        let parse = || {
+            let files = simple::parse(&response.body, head.header("content-type"), &head.url)?;
+            Ok::<_, simple::NotAPage>(stored::encode(&files, name).into())
+        };
+        let parsed = if response.body.len() > INLINE { tokio::task::block_in_place(parse) } else { parse() };
+        parsed.map_err(|reason| IndexError::NotAPage {
+            via: transport.via.clone(),
+            address: shown(&head.url),
+            reason: reason.to_string(),
+        })
+    }
+
+    /// Answers what the wheel's METADATA says.
+    pub(super) async fn metadata(&self, index: &IndexName, file: &Arc<File>) -> Result<MetadataAnswer, IndexError> {
+        if let Some(metadata) = file.sha256.and_then(|sha256| self.cache.metadata(sha256)) {
+            if let Ok(metadata) = check(&metadata, &file.wheel) {
+                return Ok(MetadataAnswer::Found(metadata));
+            }
+        }
+        if self.offline {
+            return Ok(MetadataAnswer::Offline);
+        }
+        match self.file(index, file, Want::Metadata).await {
+            Ok(Had::Metadata(metadata)) => Ok(MetadataAnswer::Found(metadata)),
+            Ok(Had::Complete(_)) => unreachable!("METADATA was wanted"),
+            Err(FileFault::Unusable(reason)) => Ok(MetadataAnswer::Unusable(reason.into())),
+            Err(FileFault::Error(error)) => Err(IndexError::All(vec![error])),
+        }
+    }
+
+    /// Answers with the file's size and sha256 present.
+    pub(super) async fn complete(&self, index: &IndexName, file: &Arc<File>) -> Result<Arc<File>, IndexError> {
+        if file.size.is_some() && file.sha256.is_some() {
+            return Ok(file.clone());
+        }
+        if self.offline {
+            return Err(IndexError::Offline { filename: file.filename.to_string() });
+        }
+        match self.file(index, file, Want::Complete).await {
+            Ok(Had::Complete(file)) => Ok(file),
+            Ok(Had::Metadata(_)) => unreachable!("size and hash were wanted"),
+            Err(FileFault::Unusable(reason)) => {
+                let via = self.transports(index)?[0].via.clone();
+                Err(IndexError::WrongFile { via, filename: file.filename.to_string(), reason })
+            }
+            Err(FileFault::Error(error)) => Err(IndexError::All(vec![error])),
+        }
+    }
+
+    /// Gets `want` from the transport whose page named the file, then from the others, each by its own page's address.
+    async fn file(&self, index: &IndexName, file: &Arc<File>, want: Want) -> Result<Had, FileFault> {
+        let transports = self.transports(index).map_err(FileFault::error)?;
+        let origin = held(&self.origins).get(&(index.clone(), file.wheel.name.clone())).copied().unwrap_or(0);
+        let mut faults = Vec::new();
+        let others = (0..transports.len()).filter(|at| *at != origin);
+        for at in std::iter::once(origin).chain(others) {
+            let transport = &transports[at];
+            let listed = if at == origin { Some(file.clone()) } else { self.same_file(index, at, file).await };
+            let Some(listed) = listed else { continue };
+            let outcome = match want {
+                Want::Metadata => self.metadata_via(transport, &listed).await.map(Had::Metadata),
+                Want::Complete => self.complete_via(transport, file, &listed).await.map(Had::Complete),
+            };
+            let fault = match outcome {
+                Ok(had) => return Ok(had),
+                Err(fault) => fault,
+            };
+            if transport.via.mirror.is_some() {
+                let reason = match &fault {
+                    FileFault::Unusable(reason) => reason.clone(),
+                    FileFault::Error(error) => error.to_string(),
+                };
+                self.fault(&transport.via, &file.filename, &reason);
+            }
+            faults.push(fault);
+        }
+        let errors: Vec<_> = faults
+            .iter()
+            .filter_map(|fault| match fault {
+                FileFault::Error(error) => Some(error.clone()),
+                FileFault::Unusable(_) => None,
+            })
+            .collect();
+        match faults.pop() {
+            Some(FileFault::Unusable(reason)) => Err(FileFault::Unusable(reason)),
+            _ => Err(FileFault::error(IndexError::All(errors))),
+        }
+    }
+
+    /// Finds the file on the page of another transport; not when it is known to be another one of the same name.
+    async fn same_file(&self, index: &IndexName, at: usize, file: &File) -> Option<Arc<File>> {
+        let Ok(Got::Page(page)) = self.page_via(index, at, &file.wheel.name).await else { return None };
+        let release = page.release(&file.wheel.version)?;
+        let same = |one: &&Arc<File>| {
+            let differs =
+                |left: Option<Sha256>, right: Option<Sha256>| left.is_some() && right.is_some() && left != right;
+            one.filename == file.filename && !differs(one.sha256, file.sha256)
+        };
+        release.wheels.iter().find(same).cloned()
+    }
+
+    async fn metadata_via(&self, transport: &Transport, file: &File) -> Result<Arc<Metadata>, FileFault> {
+        let url = address(transport, file)?;
+        let mut bytes = None;
+        if let Some(sha256) = file.metadata_file.filter(|_| !transport.no_metadata_files.load(Ordering::Relaxed)) {
+            bytes = self.metadata_file(transport, file, &url, sha256).await?;
+        }
+        let bytes = match bytes {
+            Some(bytes) => bytes,
+            None => self.metadata_in_wheel(transport, file, url).await?,
+        };
+        let metadata = check(&bytes, &file.wheel).map_err(FileFault::Unusable)?;
+        if let Some(sha256) = file.sha256 {
+            self.cache.keep_metadata(sha256, essential(&bytes));
+        }
+        Ok(metadata)
+    }
+
+    /// Reads the PEP 658 file; `None` when it is announced but missing.
+    async fn metadata_file(
+        &self,
+        transport: &Transport,
+        file: &File,
+        wheel: &Url,
+        sha256: Option<Sha256>,
+    ) -> Result<Option<Vec<u8>>, FileFault> {
+        let mut url = wheel.clone();
+        url.set_path(&format!("{}.metadata", url.path()));
+        let mut request = Request::get(url.clone(), METADATA_LIMIT);
+        request.encoding = Encoding::Gzip;
+        request.auth = self.credentials.of(&url);
+        let response = self.get(&transport.via, &request).await.map_err(FileFault::error)?;
+        match response.head.status {
+            200 | 203 => {}
+            404 | 410 => {
+                transport.no_metadata_files.store(true, Ordering::Relaxed);
+                self.note(format!("{} announces metadata files and lacks them; reading wheels instead", transport.via));
+                return Ok(None);
+            }
+            status => return Err(FileFault::error(refusal(&transport.via, &request, status))),
+        }
+        if sha256.is_some_and(|sha256| sha256 != Sha256::of(&response.body)) {
+            let reason = "its metadata file has another sha256 than the page says".to_owned();
+            return Err(FileFault::error(wrong(transport, file, reason)));
+        }
+        Ok(Some(response.body))
+    }
+
+    async fn metadata_in_wheel(&self, transport: &Transport, file: &File, url: Url) -> Result<Vec<u8>, FileFault> {
+        let place = remote_zip::Place { auth: self.credentials.of(&url), url, size: file.size };
+        let permit = self.permit().await;
+        let found = remote_zip::read(&self.client, &place, &file.wheel).await;
+        drop(permit);
+        let found = found.map_err(|fault| match fault {
+            ZipFault::Http(cause) => FileFault::error(IndexError::Transport { via: transport.via.clone(), cause }),
+            ZipFault::Status(404 | 410) => gone(transport),
+            ZipFault::Status(status) => {
+                FileFault::error(refusal(&transport.via, &Request::get(place.url.clone(), 0), status))
+            }
+            ZipFault::Lie { .. } => FileFault::error(wrong(transport, file, fault.to_string())),
+            ZipFault::Broken(reason) => FileFault::Unusable(reason),
+        })?;
+        if let (Some(said), Some(is)) = (file.sha256, found.sha256) {
+            if said != is {
+                return Err(FileFault::error(wrong(
+                    transport,
+                    file,
+                    format!("its sha256 is {is}, the page says {said}"),
+                )));
+            }
+        }
+        held(&self.learned).insert(file.url.clone(), (found.size, found.sha256));
+        Ok(found.metadata)
+    }
+
+    /// Learns size and hash of `listed`, and checks them against what is known of `file`.
+    async fn complete_via(&self, transport: &Transport, file: &File, listed: &File) -> Result<Arc<File>, FileFault> {
+        let url = address(transport, listed)?;
+        let known = held(&self.learned).get(&listed.url).copied();
+        let mut size = listed.size.or(known.map(|(size, _)| size));
+        let mut sha256 = file.sha256.or(listed.sha256).or(known.and_then(|(_, sha256)| sha256));
+        let mut request = Request::get(url.clone(), u64::MAX);
+        request.auth = self.credentials.of(&url);
+        if sha256.is_none() {
+            let mut digest = Digest { hasher: sha2::Digest::new(), size: 0, progress: self.progress.clone() };
+            let permit = self.permit().await;
+            let head = self.client.fetch(&request, &mut digest).await;
+            drop(permit);
+            self.judge(transport, &request, head)?;
+            if size.is_some_and(|size| size != digest.size) {
+                return Err(FileFault::error(wrong(
+                    transport,
+                    file,
+                    format!("it has {} bytes, not those the page says", digest.size),
+                )));
+            }
+            size = Some(digest.size);
+            sha256 = Some(Sha256::from_bytes(sha2::Digest::finalize(digest.hasher).into()));
+        } else if size.is_none() {
+            request.range = Some(crate::sys::http::ByteRange::Span(0, 0));
+            let permit = self.permit().await;
+            let head = self.client.probe(&request).await;
+            drop(permit);
+            let head = self.judge(transport, &request, head)?;
+            let total =
+                if head.status == 206 { head.content_range().map(|(.., total)| total) } else { head.content_length() };
+            size = Some(
+                total.ok_or_else(|| FileFault::error(wrong(transport, file, "no header says its size".to_owned())))?,
+            );
+        }
+        if file.size.is_some() && file.size != size {
+            return Err(FileFault::error(wrong(transport, file, "its size is another than the page says".to_owned())));
+        }
+        Ok(Arc::new(File { size, sha256, ..file.clone() }))
+    }
+
+    fn judge(
+        &self,
+        transport: &Transport,
+        request: &Request,
+        head: Result<crate::sys::http::Head, HttpError>,
+    ) -> Result<crate::sys::http::Head, FileFault> {
+        match head {
+            Err(cause) => Err(FileFault::error(IndexError::Transport { via: transport.via.clone(), cause })),
+            Ok(head) if head.is_success() => Ok(head),
+            Ok(head) if matches!(head.status, 404 | 410) => Err(gone(transport)),
+            Ok(head) => Err(FileFault::error(refusal(&transport.via, request, head.status))),
+        }
+    }
+
+    async fn get(&self, via: &Via, request: &Request) -> Result<Response, IndexError> {
+        let _permit = self.permit().await;
+        let response = self.client.get(request).await;
+        response.map_err(|cause| IndexError::Transport { via: via.clone(), cause })
+    }
+
+    async fn permit(&self) -> tokio::sync::SemaphorePermit<'_> {
+        self.in_flight.acquire().await.expect("the semaphore is never closed")
+    }
+
+    fn transports(&self, index: &IndexName) -> Result<&[Transport], IndexError> {
+        self.transports.get(index).map(Vec::as_slice).ok_or_else(|| IndexError::UnknownIndex(index.to_string()))
+    }
+
+    /// Remembers the first fault of each kind for the end, and says so at once.
+    fn fault(&self, via: &Via, what: &str, reason: &str) {
+        let kind = if what == "page" { "page" } else { "file" };
+        if held(&self.noted).insert(format!("{via} {kind}")) {
+            let text = match what {
+                "page" => reason.to_owned(),
+                file => format!("{via} passed over for `{file}`: {reason}"),
+            };
+            self.progress.note(&text);
+            held(&self.faults).push(text);
+        }
+    }
+
+    fn note(&self, text: String) {
+        if held(&self.noted).insert(text.clone()) {
+            self.progress.note(&text);
+        }
+    }
+}
+
+impl Transport {
+    fn new(via: Via, mut base: Url) -> Result<Self, IndexError> {
+        if !matches!(base.scheme(), "http" | "https") {
+            return Err(IndexError::Address {
+                address: shown(&base),
+                reason: format!("it begins with `{}:`, not `https:`", base.scheme()),
+            });
+        }
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        Ok(Self { via, base, no_metadata_files: AtomicBool::new(false) })
+    }
+}
+
+impl FileFault {
+    fn error(error: IndexError) -> Self {
+        Self::Error(Arc::new(error))
+    }
+}
+
+struct Digest {
+    hasher: sha2::Sha256,
+    size: u64,
+    progress: Arc<dyn Progress>,
+}
+
+impl Sink for Digest {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        sha2::Digest::update(&mut self.hasher, bytes);
+        self.size += bytes.len() as u64;
+        self.progress.received(bytes.len() as u64);
+        Ok(())
+    }
+
+    fn restart(&mut self) -> std::io::Result<()> {
+        self.hasher = sha2::Digest::new();
+        self.size = 0;
+        Ok(())
+    }
+}
+
+fn held<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wheels(page: &Page) -> impl Iterator<Item = &Arc<File>> {
+    page.versions().filter_map(|version| page.release(version)).flat_map(|release| &release.wheels)
+}
+
+fn got(kept: &Kept) -> Got {
+    if kept.said.absent { Got::Absent } else { Got::Page(kept.page.clone()) }
+}
+
+fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+/// Reads how long an answer is fresh.
+fn said(response: &Response) -> Said {
+    let head = &response.head;
+    let control = head.header("cache-control").unwrap_or_default().to_ascii_lowercase();
+    let directives = || control.split(',').map(str::trim);
+    let age = head.header("age").and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
+    let max_age = directives().find_map(|one| one.strip_prefix("max-age=")?.trim_matches('"').parse::<u64>().ok());
+    let never = directives().any(|one| matches!(one, "no-cache" | "no-store"));
+    let fresh = if never { 0 } else { max_age.map_or(FRESH, |max_age| max_age.saturating_sub(age)) };
+    let validators = head.validators();
+    Said {
+        fetched: now(),
+        fresh_until: now().saturating_add(fresh),
+        etag: validators.etag,
+        last_modified: validators.last_modified,
+        absent: false,
+    }
+}
+
+fn refusal(via: &Via, request: &Request, status: u16) -> IndexError {
+    let (via, address) = (via.clone(), shown(&request.url));
+    match status {
+        401 | 407 => IndexError::Unauthorized { via, address, sent: request.auth.is_some() },
+        403 => IndexError::Refused { via, address },
+        _ => IndexError::Status { via, address, status },
+    }
+}
+
+fn gone(transport: &Transport) -> FileFault {
+    FileFault::Unusable(format!("{} lists it and answers 404 for it", transport.via))
+}
+
+fn wrong(transport: &Transport, file: &File, reason: String) -> IndexError {
+    IndexError::WrongFile { via: transport.via.clone(), filename: file.filename.to_string(), reason }
+}
+
+fn address(transport: &Transport, file: &File) -> Result<Url, FileFault> {
+    let mut url = Url::parse(&file.url).map_err(|cause| {
+        FileFault::error(wrong(transport, file, format!("its page gives no usable address ({cause})")))
+    })?;
+    let _ = (url.set_username(""), url.set_password(None));
+    Ok(url)
+}
+
+/// Parses METADATA and checks that it is the wheel's.
+fn check(bytes: &[u8], wheel: &WheelName) -> Result<Arc<Metadata>, String> {
+    let metadata = Metadata::parse(bytes).map_err(|cause| format!("its METADATA cannot be used: {cause}"))?;
+    if metadata.name != wheel.name || metadata.version != wheel.version {
+        return Err(format!("its METADATA is of `{} {}`", metadata.name, metadata.version));
+    }
+    Ok(Arc::new(metadata))
+}
+
+/// Cuts the description off, which is most of METADATA.
+fn essential(bytes: &[u8]) -> &[u8] {
+    let ends = [&b"\n\n"[..], b"\r\n\r\n"];
+    let end =
+        ends.iter().filter_map(|end| bytes.windows(end.len()).position(|at| at == *end).map(|at| at + end.len())).min();
+    &bytes[..end.unwrap_or(bytes.len())]
+}

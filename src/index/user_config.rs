@@ -1,0 +1,149 @@
+//! config.toml as a person wrote it, with every mistake at its place.
+//!
+//! ```toml
+//! mirrors = ["tuna", "https://packages.example.com/simple", { index = "pytorch", url = "https://…" }]
+//! mirror-only = false
+//! certificates = ["~/corp.pem"]
+//! cache-dir = "/Volumes/Big/macml"
+//! offline = false
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::config::Mirror;
+use crate::diag::{Code, Finding, Span};
+
+const KEYS: [&str; 5] = ["mirrors", "mirror-only", "certificates", "cache-dir", "offline"];
+
+/// What config.toml says.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct UserConfig {
+    pub(super) mirrors: Vec<Mirror>,
+    pub(super) mirror_only: bool,
+    pub(super) certificates: Vec<PathBuf>,
+    pub(super) cache_dir: Option<PathBuf>,
+    pub(super) offline: bool,
+}
+
+impl UserConfig {
+    /// Reads the file, or tells every mistake.
+    pub(super) fn parse(text: &str, home: Option<&Path>) -> Result<Self, Vec<Finding>> {
+        let table = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            vec![Finding::error(Code::ManifestSyntax, "config.toml is not valid TOML").at(span.into(), error.message())]
+        })?;
+        let mut reader = Reader { findings: Vec::new(), home };
+        let mut config = Self::default();
+        for (key, value) in table.get_ref() {
+            match &**key.get_ref() {
+                "mirrors" => config.mirrors = reader.list(value, Reader::mirror),
+                "mirror-only" => config.mirror_only = reader.switch(value),
+                "certificates" => config.certificates = reader.list(value, Reader::path),
+                "cache-dir" => config.cache_dir = reader.path(value),
+                "offline" => config.offline = reader.switch(value),
+                other => reader.unknown(other, key.span().into(), &KEYS),
+            }
+        }
+        if reader.findings.is_empty() { Ok(config) } else { Err(reader.findings) }
+    }
+}
+
+struct Reader<'a> {
+    findings: Vec<Finding>,
+    home: Option<&'a Path>,
+}
+
+type Value<'i> = Spanned<DeValue<'i>>;
+
+impl Reader<'_> {
+    /// Reads a list, or one value that stands for a list of one.
+    fn list<T>(&mut self, value: &Value<'_>, read: fn(&mut Self, &Value<'_>) -> Option<T>) -> Vec<T> {
+        match value.get_ref() {
+            DeValue::Array(values) => values.iter().filter_map(|value| read(self, value)).collect(),
+            _ => read(self, value).into_iter().collect(),
+        }
+    }
+
+    fn mirror(&mut self, value: &Value<'_>) -> Option<Mirror> {
+        let parsed = match value.get_ref() {
+            DeValue::String(text) => Mirror::parse(text),
+            DeValue::Table(table) => {
+                let (mut index, mut url) = (None, None);
+                for (key, value) in table {
+                    match &**key.get_ref() {
+                        "index" => index = Some(self.text(value)?),
+                        "url" => url = Some(self.text(value)?),
+                        other => self.unknown(other, key.span().into(), &["index", "url"]),
+                    }
+                }
+                let Some(url) = url else {
+                    let finding = Finding::error(Code::MissingKey, "a mirror needs `url`");
+                    self.findings.push(finding.at(value.span().into(), "no `url` here"));
+                    return None;
+                };
+                Mirror::at(&index.unwrap_or_else(|| super::builtin::DEFAULT.to_owned()), &url)
+            }
+            _ => return self.wrong_type(value, "the name or address of a mirror"),
+        };
+        match parsed {
+            Ok(mirror) => Some(mirror),
+            Err(reason) => {
+                let finding = Finding::error(Code::InvalidValue, reason);
+                self.findings.push(finding.at(value.span().into(), "not a mirror"));
+                None
+            }
+        }
+    }
+
+    fn path(&mut self, value: &Value<'_>) -> Option<PathBuf> {
+        let text = self.text(value)?;
+        let path = match (text.strip_prefix("~/"), self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(&text),
+        };
+        if !path.is_absolute() {
+            let finding = Finding::error(Code::InvalidValue, format!("`{text}` is not an absolute path"));
+            self.findings.push(finding.at(value.span().into(), "begin with `/` or `~/`"));
+            return None;
+        }
+        Some(path)
+    }
+
+    fn text(&mut self, value: &Value<'_>) -> Option<String> {
+        match value.get_ref() {
+            DeValue::String(text) => Some(text.clone().into_owned()),
+            _ => self.wrong_type(value, "text"),
+        }
+    }
+
+    fn switch(&mut self, value: &Value<'_>) -> bool {
+        match value.get_ref() {
+            DeValue::Boolean(switch) => *switch,
+            _ => self.wrong_type(value, "true or false").unwrap_or_default(),
+        }
+    }
+
+    fn wrong_type<T>(&mut self, value: &Value<'_>, wanted: &str) -> Option<T> {
+        let message = format!("expected {wanted}, found {}", value.get_ref().type_str());
+        self.findings.push(Finding::error(Code::WrongType, message).at(value.span().into(), format!("not {wanted}")));
+        None
+    }
+
+    fn unknown(&mut self, key: &str, span: Span, known: &[&str]) {
+        let nearest = known
+            .iter()
+            .max_by(|left, right| strsim::jaro_winkler(key, left).total_cmp(&strsim::jaro_winkler(key, right)));
+        let finding = Finding::error(Code::UnknownKey, format!("config.toml has no key `{key}`")).at(span, "unknown");
+        self.findings.push(match nearest.filter(|nearest| strsim::jaro_winkler(key, nearest) > 0.75) {
+            Some(nearest) => finding.hinting(format!("did you mean `{nearest}`?")),
+            None => finding.hinting(format!("the keys are {}", quoted(known))),
+        });
+    }
+}
+
+fn quoted(keys: &[&str]) -> String {
+    keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}
