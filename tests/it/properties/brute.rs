@@ -20,6 +20,7 @@ use super::case::Spec;
 /// A complete answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Answer {
+    pub(crate) minor: u16,
     /// Release by package.
     pub(crate) releases: BTreeMap<usize, usize>,
     /// Patch releases of Python that everything in it admits.
@@ -76,9 +77,10 @@ impl Case {
         order.into_iter().map(|at| MINORS[at]).collect()
     }
 
-    /// Returns the roots in the order in which their versions matter.
-    pub(crate) fn root_order(&self) -> Vec<&RootLine> {
-        let mut roots: Vec<&RootLine> = self.roots.iter().collect();
+    /// Returns the roots of a minor in the order in which their versions matter.
+    pub(crate) fn root_order(&self, minor: u16) -> Vec<&RootLine> {
+        let mut roots: Vec<&RootLine> =
+            self.roots.iter().filter(|root| applies(root.mark, minor) != Applies::Never).collect();
         let key = |root: &RootLine| (root.spec.exact().is_none(), root.framework == Framework::No, Self::name(root.to));
         roots.sort_by_key(|root| key(root));
         roots
@@ -275,6 +277,7 @@ impl State<'_> {
                 || (!overridden && exact.any(|(_, spec)| spec.exact() == Some(version)))
         });
         Answer {
+            minor: self.minor,
             releases: self.releases.clone(),
             patches: self.patches.clone(),
             edges: self.edges.clone(),
