@@ -6,6 +6,8 @@ mod support;
 
 // How good and bad macml.toml files are read and explained.
 mod manifest;
+// Resolver scenarios of another project.
+mod packse;
 // The solver against brute force, on generated universes.
 mod properties;
 // Small universes with what must come out and why.
