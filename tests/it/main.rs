@@ -9,12 +9,19 @@ mod examples;
 mod manifest;
 // The transcripts in README.md and README.zh-CN.md.
 mod readme;
+// What several tests share.
+mod support;
+
+// Resolver scenarios of another project.
+mod packse;
+// The solver against brute force, on generated universes.
+mod properties;
+// Small universes with what must come out and why.
+mod scenarios;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
-// Servers and made-up packages that tests share.
-mod support;
 
 // Asking indexes, mirrors and caches over loopback.
 mod index;
