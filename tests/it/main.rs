@@ -1,5 +1,10 @@
 //! The one test target. Each module says what belongs in it.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests may look at the world and stop at once")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "tests may look at the world and stop at once"
+)]
 
 /// Servers and made-up packages that tests share.
 mod support;
