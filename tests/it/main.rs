@@ -13,7 +13,7 @@ mod readme;
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
-// Pages and METADATA of the real index.
+
 // Servers and made-up packages that tests share.
 mod support;
 

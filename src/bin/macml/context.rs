@@ -39,6 +39,11 @@ pub(crate) enum Drawing {
     Nothing,
 }
 
+/// Takes the snapshot of this process's environment: here and nowhere else.
+pub(crate) fn capture() -> std::io::Result<Env> {
+    Env::capture()
+}
+
 impl Context {
     /// Puts together what was typed and what the environment says; what was typed wins.
     pub(crate) fn new(args: &GlobalArgs, env: Env, stderr_is_terminal: Terminal) -> Result<Self, CommandError> {
