@@ -17,7 +17,6 @@ mod user_config;
 
 pub mod config;
 
-
 mod simple;
 mod stored;
 

@@ -12,9 +12,9 @@ use macml::progress::Progress;
 use macml::sys::Env;
 use url::Url;
 
+use crate::support::published::{Published, Rel};
 use crate::support::server::{Action, Behaviour, FakeIndex, Format, MetadataFiles, Ranges};
 use crate::support::socks::Socks;
-use crate::support::universe::{Rel, Universe};
 use crate::support::wheel;
 
 /// What a run of macml knows, before it asks.
@@ -91,7 +91,7 @@ impl Run {
     fn try_metadata(&self, name: &str) -> Result<MetadataAnswer, String> {
         let (mut source, file) = self.newest(name);
         source.ask(Ask::Metadata { index: "pypi".into(), file });
-        match source.wait().map_err(|error| error.to_string())?.1 {
+        match source.wait(None).expect("no deadline").1.map_err(|error| error.to_string())? {
             Answer::Metadata(answer) => Ok(answer),
             other => panic!("{other:?}"),
         }
@@ -107,7 +107,7 @@ impl Run {
     fn try_complete(&self, name: &str) -> Result<Arc<File>, String> {
         let (mut source, file) = self.newest(name);
         source.ask(Ask::Complete { index: "pypi".into(), file });
-        match source.wait().map_err(|error| error.to_string())?.1 {
+        match source.wait(None).expect("no deadline").1.map_err(|error| error.to_string())? {
             Answer::Complete(file) => Ok(file),
             other => panic!("{other:?}"),
         }
@@ -120,7 +120,7 @@ impl Run {
 
 fn try_page(source: &mut OnlineSource, name: &str) -> Result<PageAnswer, String> {
     source.ask(Ask::Page { index: "pypi".into(), name: name.parse().unwrap() });
-    match source.wait().map_err(|error| error.to_string())?.1 {
+    match source.wait(None).expect("no deadline").1.map_err(|error| error.to_string())? {
         Answer::Page(answer) => Ok(answer),
         other => panic!("{other:?}"),
     }
@@ -148,8 +148,8 @@ fn closed_port() -> Url {
     format!("http://{}/simple/", listener.local_addr().unwrap()).parse().unwrap()
 }
 
-fn small() -> Universe {
-    Universe::default()
+fn small() -> Published {
+    Published::default()
         .with("alpha", "1.0", &["beta>=2"])
         .with_release(
             "alpha",
@@ -169,14 +169,14 @@ fn small() -> Universe {
 }
 
 /// A wheel larger than the first ranged read.
-fn large() -> Universe {
+fn large() -> Published {
     let release = Rel { filling: 3 << 20, requires: vec!["alpha".to_owned()], ..Rel::default() };
-    Universe::default().with_release("big", "1.0", release)
+    Published::default().with_release("big", "1.0", release)
 }
 
 #[test]
 fn json_and_html_pages_say_the_same() {
-    let json = FakeIndex::from_universe(&small());
+    let json = FakeIndex::from_published(&small());
     let html = FakeIndex::behaving(&small(), Behaviour { format: Format::Html, gzip: true, ..Behaviour::default() });
     let (json, html) = (Run::at(&json.url()).page("alpha"), Run::at(&html.url()).page("alpha"));
     let versions: Vec<String> = json.versions().map(ToString::to_string).collect();
@@ -251,15 +251,15 @@ fn lying_ranges_are_told_not_believed() {
 
 #[test]
 fn announced_and_missing_metadata_files_are_noted_once() {
-    let universe = small().with("gamma", "1.0", &[]);
+    let published = small().with("gamma", "1.0", &[]);
     let index =
-        FakeIndex::behaving(&universe, Behaviour { metadata_files: MetadataFiles::Missing, ..Behaviour::default() });
+        FakeIndex::behaving(&published, Behaviour { metadata_files: MetadataFiles::Missing, ..Behaviour::default() });
     let run = Run::at(&index.url());
     let mut source = run.source();
     for name in ["beta", "gamma"] {
         let page = found(try_page(&mut source, name));
         source.ask(Ask::Metadata { index: "pypi".into(), file: files(&page)[0].clone() });
-        assert!(matches!(source.wait().unwrap().1, Answer::Metadata(MetadataAnswer::Found(_))));
+        assert!(matches!(source.wait(None).unwrap().1.unwrap(), Answer::Metadata(MetadataAnswer::Found(_))));
     }
     assert_eq!(run.notes().len(), 1, "{:?}", run.notes());
     assert_eq!(index.asked(".metadata").len(), 1);
@@ -306,7 +306,7 @@ fn unusable_wheels_are_told_apart_from_a_broken_network() {
 #[test]
 fn pages_that_are_no_index_are_one_clear_error() {
     let check = |kind: &str, body: &str, parts: &[&str]| {
-        let index = FakeIndex::from_universe(&small());
+        let index = FakeIndex::from_published(&small());
         index.rule("/simple/", 9, Action::Body(kind.to_owned(), body.as_bytes().to_vec()));
         let error = Run::at(&index.url()).try_page("alpha").unwrap_err();
         assert_has(&error, &["index `pypi`", "no package index", index.url().join("alpha/").unwrap().as_str()]);
@@ -327,7 +327,7 @@ fn pages_that_are_no_index_are_one_clear_error() {
 #[test]
 fn an_index_page_without_files_is_a_page() {
     let check = |kind: &str, body: &str| {
-        let index = FakeIndex::from_universe(&small());
+        let index = FakeIndex::from_published(&small());
         index.rule("/simple/", 9, Action::Body(kind.to_owned(), body.as_bytes().to_vec()));
         assert_eq!(Run::at(&index.url()).page("alpha").versions().count(), 0);
     };
@@ -341,7 +341,7 @@ fn an_index_page_without_files_is_a_page() {
 
 #[test]
 fn html_oddities() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let body = "<html><head><base href='/elsewhere/'></head><BODY>
         <a href='alpha-1.0-py3-none-any.whl#sha256=ABC' data-requires-python='&gt;=3.9'>x</a>
         <a href='//files.example/alpha-1.1%2Bcpu-py3-none-any.whl?token=a&amp;b' data-dist-info-metadata='true'>x</a>
@@ -359,7 +359,7 @@ fn html_oddities() {
 
 #[test]
 fn absent_is_absent_and_refused_is_refused() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     assert!(matches!(Run::at(&index.url()).try_page("nothing"), Ok(PageAnswer::Absent)));
     index.rule("/simple/alpha", 9, Action::Status(403));
     let error = Run::at(&index.url()).try_page("alpha").unwrap_err();
@@ -393,7 +393,7 @@ fn passing_failures_pass() {
 #[test]
 fn lasting_failures_end_soon_and_name_the_address() {
     let check = |action: Action, parts: &[&str]| {
-        let index = FakeIndex::from_universe(&small());
+        let index = FakeIndex::from_published(&small());
         index.rule("/simple/alpha", 99, action);
         let run = Run::at(&index.url()).with(|config| config.stall = Some(Duration::from_millis(300)));
         let error = run.try_page("alpha").unwrap_err();
@@ -410,7 +410,7 @@ fn lasting_failures_end_soon_and_name_the_address() {
 
 #[test]
 fn a_slow_server_asks_for_time_and_gets_it() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     index.rule("/simple/alpha", 1, Action::StatusWith(503, "Retry-After: 1".to_owned()));
     let start = std::time::Instant::now();
     Run::at(&index.url()).page("alpha");
@@ -471,18 +471,18 @@ fn a_missing_size_costs_one_byte() {
     }
 }
 
-/// What ends up in a lock of everything in `universe`.
-fn lockable(run: &Run, universe: &Universe) -> Vec<(String, Option<u64>, Option<Sha256>, Option<String>, Metadata)> {
+/// What ends up in a lock of everything in `published`.
+fn lockable(run: &Run, published: &Published) -> Vec<(String, Option<u64>, Option<Sha256>, Option<String>, Metadata)> {
     let mut source = run.source();
     let mut facts = Vec::new();
-    for name in universe.packages.keys() {
+    for name in published.packages.keys() {
         for file in files(&found(try_page(&mut source, name))) {
             source.ask(Ask::Metadata { index: "pypi".into(), file: file.clone() });
-            let Answer::Metadata(MetadataAnswer::Found(metadata)) = source.wait().unwrap().1 else {
+            let Answer::Metadata(MetadataAnswer::Found(metadata)) = source.wait(None).unwrap().1.unwrap() else {
                 panic!("{file:?}")
             };
             source.ask(Ask::Complete { index: "pypi".into(), file });
-            let Answer::Complete(file) = source.wait().unwrap().1 else { panic!() };
+            let Answer::Complete(file) = source.wait(None).unwrap().1.unwrap() else { panic!() };
             let day = file.upload_day.as_ref().map(ToString::to_string);
             facts.push((file.filename.to_string(), file.size, file.sha256, day, Metadata::clone(&metadata)));
         }
@@ -492,29 +492,29 @@ fn lockable(run: &Run, universe: &Universe) -> Vec<(String, Option<u64>, Option<
 
 #[test]
 fn two_mirrors_and_the_index_give_the_same() {
-    let universe = small().with_release("big", "1.0", large().packages["big"]["1.0"].clone());
-    let index = FakeIndex::from_universe(&universe);
-    let full = FakeIndex::from_universe(&universe);
-    let bare = FakeIndex::behaving(&universe, Behaviour::bare());
+    let published = small().with_release("big", "1.0", large().packages["big"]["1.0"].clone());
+    let index = FakeIndex::from_published(&published);
+    let full = FakeIndex::from_published(&published);
+    let bare = FakeIndex::behaving(&published, Behaviour::bare());
     bare.behave(|bare| {
         bare.absent_files = ["beta-2.0-py3-none-any.whl".to_owned(), "big-1.0-py3-none-any.whl".to_owned()].into();
     });
     let plain = |run: Run| run.with(|config| config.need_upload_times = true);
-    let wanted = lockable(&plain(Run::at(&index.url())), &universe);
+    let wanted = lockable(&plain(Run::at(&index.url())), &published);
     assert!(wanted.iter().all(|(_, size, sha256, day, _)| size.is_some() && sha256.is_some() && day.is_some()));
-    assert_eq!(lockable(&plain(Run::at(&index.url()).mirror("full", &full.url())), &universe), wanted);
-    assert_eq!(lockable(&plain(Run::at(&index.url()).mirror("bare", &bare.url())), &universe), wanted);
+    assert_eq!(lockable(&plain(Run::at(&index.url()).mirror("full", &full.url())), &published), wanted);
+    assert_eq!(lockable(&plain(Run::at(&index.url()).mirror("bare", &bare.url())), &published), wanted);
     let both = Run::at(&closed_port()).mirror("bare", &bare.url()).mirror("full", &full.url());
     let timeless: Vec<_> =
         wanted.into_iter().map(|(name, size, sha256, _, metadata)| (name, size, sha256, metadata)).collect();
     let got =
-        lockable(&both, &universe).into_iter().map(|(name, size, sha256, _, metadata)| (name, size, sha256, metadata));
+        lockable(&both, &published).into_iter().map(|(name, size, sha256, _, metadata)| (name, size, sha256, metadata));
     assert_eq!(got.collect::<Vec<_>>(), timeless);
 }
 
 #[test]
 fn a_mirror_that_fails_is_passed_over_and_named() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let check = |mirror: &Url, part: &str| {
         let run = Run::at(&index.url()).mirror("nearby", mirror);
         let mut source = run.source();
@@ -525,7 +525,7 @@ fn a_mirror_that_fails_is_passed_over_and_named() {
         assert_has(&strict.try_page("alpha").unwrap_err(), &["mirror `nearby`", part]);
     };
     check(&closed_port(), "no connection");
-    let mirror = FakeIndex::from_universe(&small());
+    let mirror = FakeIndex::from_published(&small());
     mirror.rule("/simple/", 2, Action::Status(403));
     check(&mirror.url(), "refused us");
     mirror.rule("/simple/", 2, Action::Body("text/html".to_owned(), b"<title>Moved</title>".to_vec()));
@@ -534,8 +534,8 @@ fn a_mirror_that_fails_is_passed_over_and_named() {
 
 #[test]
 fn a_package_that_a_mirror_lacks_comes_from_the_index() {
-    let index = FakeIndex::from_universe(&small());
-    let mirror = FakeIndex::from_universe(&Universe::default());
+    let index = FakeIndex::from_published(&small());
+    let mirror = FakeIndex::from_published(&Published::default());
     let run = Run::at(&index.url()).mirror("nearby", &mirror.url());
     assert_eq!(run.page("alpha").versions().count(), 4);
     let strict = run.with(|config| config.mirror_only = true);
@@ -544,7 +544,7 @@ fn a_package_that_a_mirror_lacks_comes_from_the_index() {
 
 #[test]
 fn what_a_mirror_falsifies_comes_from_elsewhere() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let liar =
         FakeIndex::behaving(&small(), Behaviour { metadata_files: MetadataFiles::Wrong, ..Behaviour::default() });
     let run = Run::at(&index.url()).mirror("liar", &liar.url());
@@ -598,7 +598,7 @@ fn offline_uses_what_is_there() {
 #[test]
 fn damaged_entries_are_fetched_again() {
     let cache = tempfile::tempdir().unwrap();
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let run = Run::at(&index.url()).cache(cache.path());
     let metadata = run.metadata("alpha");
     let damages: [fn(&mut Vec<u8>); 4] = [
@@ -628,7 +628,7 @@ fn a_cache_that_cannot_be_written_is_noted_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("in-the-way");
     std::fs::write(&file, "").unwrap();
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let run = Run::at(&index.url()).cache(&file);
     run.metadata("alpha");
     assert_eq!(run.notes().len(), 1, "{:?}", run.notes());
@@ -657,7 +657,7 @@ fn many_runs_share_one_cache() {
 
 #[test]
 fn secrets_reach_their_index_and_nobody_else() {
-    let stranger = FakeIndex::from_universe(&small());
+    let stranger = FakeIndex::from_published(&small());
     let index = FakeIndex::behaving(
         &small(),
         Behaviour {
@@ -692,7 +692,7 @@ fn secrets_reach_their_index_and_nobody_else() {
     Run::at(&index.url()).var("NETRC", netrc.path().to_str().unwrap()).page("alpha");
 
     // Redirected elsewhere, the secret stays behind.
-    let other = FakeIndex::from_universe(&small());
+    let other = FakeIndex::from_published(&small());
     index.rule("/simple/beta", 1, Action::Redirect(other.url().join("beta/").unwrap().to_string()));
     Run::at(&inside).page("beta");
     assert_eq!(other.requests().len(), 1);
@@ -720,7 +720,7 @@ fn large_pages_work_up_to_a_limit() {
         let entries: Vec<String> = (0..megabytes << 10).map(entry).collect();
         format!("{{\"meta\": {{\"api-version\": \"1.0\"}}, \"files\": [{}]}}", entries.join(",")).into_bytes()
     };
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let kind = "application/vnd.pypi.simple.v1+json";
     index.rule("/simple/", 1, Action::Body(kind.to_owned(), page(20)));
     assert_eq!(Run::at(&index.url()).page("alpha").versions().count(), 20 << 10);
@@ -730,7 +730,7 @@ fn large_pages_work_up_to_a_limit() {
 
 #[test]
 fn proxies_are_used_as_told() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let nowhere: Url = "http://index.invalid/simple/".parse().unwrap();
     let socks = Socks::to(index.address());
     let run = Run::at(&nowhere).var("ALL_PROXY", &format!("socks5h://{}", socks.address));
@@ -787,7 +787,7 @@ fn a_certificate_of_a_stranger_is_explained_and_can_be_trusted() {
 
 #[test]
 fn plain_http_on_a_tls_port_is_told_apart_from_certificates() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let url: Url = index.url().as_str().replace("http:", "https:").parse().unwrap();
     let error = Run::at(&url).try_page("alpha").unwrap_err();
     assert_has(&error, &["no TLS connection to `127.0.0.1`"]);
@@ -795,13 +795,13 @@ fn plain_http_on_a_tls_port_is_told_apart_from_certificates() {
 
 #[test]
 fn a_question_asked_twice_is_answered_once() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let mut source = Run::at(&index.url()).source();
     let ask = |name: &str| Ask::Page { index: "pypi".into(), name: name.parse().unwrap() };
     for name in ["alpha", "alpha", "beta", "Alpha", "nothing"] {
         source.ask(ask(name));
     }
-    let mut answered: Vec<String> = (0..3).map(|_| format!("{:?}", source.wait().unwrap().0)).collect();
+    let mut answered: Vec<String> = (0..3).map(|_| format!("{:?}", source.wait(None).unwrap().0)).collect();
     answered.sort();
     answered.dedup();
     assert_eq!((answered.len(), index.requests().len()), (3, 3));
@@ -809,8 +809,8 @@ fn a_question_asked_twice_is_answered_once() {
 
 #[test]
 fn an_index_that_nobody_named_is_an_error() {
-    let index = FakeIndex::from_universe(&small());
+    let index = FakeIndex::from_published(&small());
     let mut source = Run::at(&index.url()).source();
     source.ask(Ask::Page { index: "corp".into(), name: "alpha".parse().unwrap() });
-    assert_has(&source.wait().unwrap_err().to_string(), &["no index named `corp`"]);
+    assert_has(&source.wait(None).unwrap().1.unwrap_err().to_string(), &["no index named `corp`"]);
 }

@@ -9,20 +9,27 @@ mod examples;
 mod manifest;
 // The transcripts in README.md and README.zh-CN.md.
 mod readme;
+// What several tests share.
+mod support;
+
+// Resolver scenarios of another project.
+mod packse;
+// The solver against brute force, on generated universes.
+mod properties;
+// Small universes with what must come out and why.
+mod scenarios;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
 
-// Servers and made-up packages that tests share.
-mod support;
-
 // Asking indexes, mirrors and caches over loopback.
 mod index;
 // Pages and METADATA of the real index.
 mod live_index;
-// Everything in `pep/` against the `packaging` package (live).
-mod oracle;
-
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// The order of the stages, over an index in memory.
+mod pipeline;
+// Everything in `pep/` against the `packaging` package (live).
+mod oracle;

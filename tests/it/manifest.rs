@@ -90,16 +90,7 @@ fn secrets_never_come_back() {
     let findings = parse(&text).unwrap_err();
     assert_eq!(findings.len(), 3, "{}", path.display());
     assert!(!rendered(&findings, &text).contains("hunter2"));
-    assert!(!render::json(&findings, None).to_string().contains("hunter2"));
-}
-
-#[test]
-fn findings_as_json_are_stable() {
-    let (path, text) = cases("invalid").into_iter().find(|(path, _)| path.ends_with("many-mistakes.toml")).unwrap();
-    let source = Source { name: "macml.toml".to_owned(), text: text.clone() };
-    let json = render::json(&parse(&text).unwrap_err(), Some(&source));
-    let json = serde_json::to_string_pretty(&json).unwrap() + "\n";
-    assert_eq!(same_as(&path.with_extension("json"), &json), Ok(()));
+    assert!(!serde_json::to_string(&findings).unwrap().contains("hunter2"));
 }
 
 #[test]

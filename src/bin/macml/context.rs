@@ -39,11 +39,6 @@ pub(crate) enum Drawing {
     Nothing,
 }
 
-/// Takes the snapshot of this process's environment: here and nowhere else.
-pub(crate) fn capture() -> std::io::Result<Env> {
-    Env::capture()
-}
-
 impl Context {
     /// Puts together what was typed and what the environment says; what was typed wins.
     pub(crate) fn new(args: &GlobalArgs, env: Env, stderr_is_terminal: Terminal) -> Result<Self, CommandError> {
@@ -96,6 +91,11 @@ impl Context {
             Err(_) => path.display().to_string(),
         }
     }
+}
+
+/// Takes the snapshot of this process, once.
+pub(crate) fn capture() -> std::io::Result<Env> {
+    Env::capture()
 }
 
 /// Whether a stream ends at a terminal.

@@ -1,4 +1,4 @@
-//! A package index on loopback that serves a [`Universe`] and misbehaves as told. HTTP/1.1, one thread for each
+//! A package index on loopback that serves a [`Published`] and misbehaves as told. HTTP/1.1, one thread for each
 //! connection, which ends with it.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use std::time::Duration;
 use macml::pep::Sha256;
 use url::Url;
 
-use super::universe::{Rel, Universe};
+use super::published::{Published, Rel};
 use super::wheel::{self, Built};
 
 /// How the index answers. The default is the best one can wish for.
@@ -162,26 +162,26 @@ struct Shared {
 }
 
 impl FakeIndex {
-    /// Serves the universe well.
-    pub(crate) fn from_universe(universe: &Universe) -> Self {
-        Self::behaving(universe, Behaviour::default())
+    /// Serves the published well.
+    pub(crate) fn from_published(published: &Published) -> Self {
+        Self::behaving(published, Behaviour::default())
     }
 
-    /// Serves the universe in some way.
-    pub(crate) fn behaving(universe: &Universe, behaviour: Behaviour) -> Self {
-        Self::start(universe, behaviour, None)
+    /// Serves the published in some way.
+    pub(crate) fn behaving(published: &Published, behaviour: Behaviour) -> Self {
+        Self::start(published, behaviour, None)
     }
 
     /// Serves over TLS.
-    pub(crate) fn with_tls(universe: &Universe, tls: Arc<rustls::ServerConfig>) -> Self {
-        Self::start(universe, Behaviour::default(), Some(tls))
+    pub(crate) fn with_tls(published: &Published, tls: Arc<rustls::ServerConfig>) -> Self {
+        Self::start(published, Behaviour::default(), Some(tls))
     }
 
-    fn start(universe: &Universe, behaviour: Behaviour, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
+    fn start(published: &Published, behaviour: Behaviour, tls: Option<Arc<rustls::ServerConfig>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let mut packages: BTreeMap<String, Vec<(Built, Rel)>> = BTreeMap::new();
-        for (name, releases) in &universe.packages {
+        for (name, releases) in &published.packages {
             let files = packages.entry(normalized(name)).or_default();
             for (version, release) in releases {
                 files.extend(wheel::build(name, version, release).into_iter().map(|file| (file, release.clone())));

@@ -7,7 +7,7 @@ use macml::pep::Sha256;
 use zip::CompressionMethod;
 use zip::write::SimpleFileOptions;
 
-use super::universe::Rel;
+use super::published::Rel;
 
 /// A wheel or source archive.
 #[derive(Clone, Debug)]
