@@ -18,3 +18,5 @@ mod schema;
 mod tidy;
 // Pages and METADATA of the real index.
 mod live_index;
+// macml and uv on the same real lists.
+mod uv_agreement;
