@@ -1,4 +1,83 @@
 //! macml: declare, lock and prove machine-learning environments for Apple Silicon Macs.
+//!
+//! This page is the map: the spine, the modules in order, what always holds, and which files on disk belong to whom.
+//!
+//! # The spine
+//!
+//! A project says in macml.toml what it needs: chip, macOS floor, Python range, frameworks, dependencies. [`manifest`]
+//! reads that into a value that is always valid, or lists every mistake with its place. Each environment on each platform
+//! becomes one [`resolve::Request`] for one [`target`], which is made from what was declared and never from the machine that
+//! runs macml. [`resolve`] searches for versions, with Python itself as one of the packages; it asks its questions through
+//! [`index::source::Source`] and does no I/O, so that the same questions have the same answer in a test, behind a mirror
+//! and on the other side of the world. The answer is a graph of releases, or an explanation with edits that were solved
+//! before being suggested. [`lock`] turns the graph into macml.lock: every file that may be installed, by name, size and
+//! sha256, in bytes that do not depend on who wrote them.
+//!
+//! ```text
+//! macml.toml -> Manifest -> Target -+
+//!                                   +-> Request -> Resolution -> Lockfile -> macml.lock
+//! PyPI, mirrors, cache -> Source ---+
+//! ```
+//!
+//! To come, in this order, each a stage that takes what the one before hands on: `install` (Lockfile to Plan to
+//! Environment, which takes the old one's place in one rename), `check` (do its libraries load on that Mac: findings) and
+//! `verify` (does its GPU compute right: a verdict). Then `doctor`, which looks at everything at once.
+//!
+//! # Modules in order
+//!
+//! They are declared below in the order of the spine, and **a module imports only modules declared above it**.
+//! `tests/it/tidy` holds them to it, and to three narrower bans: `resolve` never sees `sys`, and of `index` only
+//! `index::source`; `check` and `verify` will never see `manifest`, `index` or `resolve`; and the process's environment is
+//! captured in the binary only.
+//!
+//! | module | owns |
+//! | --- | --- |
+//! | [`sys`] | every file, socket, program and environment variable; errors name the path or address |
+//! | [`diag`] | findings: what we tell people, as data, with stable codes |
+//! | [`progress`] | events that stages report and the binary may draw |
+//! | [`pep`] | the vocabulary that Python's packaging standards fix: names, versions, markers, tags, metadata, hashes |
+//! | [`host`] | what a Mac is; looking at this one is to come |
+//! | [`target`] | what is resolved for: platform, floor and Python, with the tags that fit |
+//! | [`manifest`] | stage 1, what the user asked for |
+//! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache |
+//! | [`resolve`] | stage 3, which versions, or why none |
+//! | [`lock`] | stage 4, the lockfile: read, write, compare |
+//!
+//! Between `target` and `manifest` there will be `knowledge`: what metadata leaves out, as data with a source for each
+//! piece. The binary, `src/bin/macml/`, turns words into calls and results into text; it alone knows about flags, colours,
+//! terminals and exit codes.
+//!
+//! # What always holds
+//!
+//! * **Pure in the middle.** Host, index and environment are plain data by the time logic sees them. The one trait made
+//!   for substitution is [`index::source::Source`].
+//! * **Same inputs, same bytes.** Nothing that is decided depends on the clock, on the machine, on the order in which
+//!   answers arrive, or on the order of a hash map.
+//! * **Two kinds of bad news.** An `Error` (we could not get an answer; one enum for each stage, exit code 2) and a
+//!   [`diag::Finding`] (we looked, and here is what is wrong). "Nothing satisfies this" is an answer too, with exit code 1.
+//! * **Strings become types at the edge** by which they enter, through one fallible constructor; inside there are no
+//!   unchecked names, versions or hashes.
+//! * **Nothing is installed that is not locked**, and nothing is locked without size and sha256.
+//! * **No address of a registry** stands in a lock, or as text anywhere in this repository.
+//! * **Each third-party crate has one home**, so that it can be replaced; `tests/it/tidy/rules.rs` lists them.
+//!
+//! # Files on disk
+//!
+//! | file | written by | read by |
+//! | --- | --- | --- |
+//! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
+//! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good | [`index`]; losing it costs time only |
+//! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
+//! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
+//!
+//! To come: `.macml/` and `.venv`, written by `install`.
+//!
+//! # Tests
+//!
+//! Most stand beside the code. `tests/it` holds wiring: the real binary against a loopback index, scenarios, schemas, the
+//! rules of the house. None of those needs a network. What asks the real index runs when `MACML_LIVE` is set, and in CI.
+//! `tests/bench` is the benchmark.
 
 pub mod sys;
 
@@ -19,3 +98,5 @@ pub mod index;
 pub mod resolve;
 
 pub mod lock;
+
+pub mod pipeline;

@@ -95,7 +95,7 @@ impl Platform {
     }
 
     /// Returns the machine as `uname -m` says it.
-    fn machine(self) -> &'static str {
+    pub fn machine(self) -> &'static str {
         match self {
             Self::MacosArm64 => "arm64",
             Self::LinuxX86_64 => "x86_64",
@@ -187,9 +187,13 @@ impl FromStr for PythonMinor {
     type Err = PythonMinorError;
 
     fn from_str(text: &str) -> Result<Self, PythonMinorError> {
-        let bad = || PythonMinorError(text.to_owned());
-        let (major, minor) = text.split_once('.').ok_or_else(bad)?;
-        Ok(Self { major: major.parse().map_err(|_| bad())?, minor: minor.parse().map_err(|_| bad())? })
+        let number = |text: &str| {
+            let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+            text.parse().ok().filter(|_| plain)
+        };
+        let parts = text.split_once('.').and_then(|(major, minor)| Some((number(major)?, number(minor)?)));
+        let (major, minor) = parts.ok_or_else(|| PythonMinorError(text.to_owned()))?;
+        Ok(Self { major, minor })
     }
 }
 
@@ -263,5 +267,124 @@ impl Target {
             python_version: self.python.into(),
             python_full_version: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pep::Marker;
+    use crate::pep::Truth;
+    use crate::pep::WheelName;
+
+    fn target(platform: &str, floor: &str, python: &str) -> Target {
+        let platform: Platform = platform.parse().unwrap();
+        let python: PythonMinor = python.parse().unwrap();
+        let floor = if platform.is_mac() {
+            Floor::Mac { macos: floor.parse().unwrap(), chip: "m1".parse().unwrap() }
+        } else {
+            let (major, minor) = floor.split_once('.').unwrap();
+            Floor::Glibc(major.parse().unwrap(), minor.parse().unwrap())
+        };
+        Target { platform, floor, python }
+    }
+
+    fn check_darwin(macos: &str, expected: &str) {
+        assert_eq!(macos.parse::<MacosVersion>().unwrap().darwin().to_string(), expected, "{macos}");
+    }
+
+    #[test]
+    fn darwin_of_macos() {
+        check_darwin("11.0", "20.0.0");
+        check_darwin("12.3", "21.3.0");
+        check_darwin("13.0", "22.0.0");
+        check_darwin("14.5", "23.5.0");
+        check_darwin("15", "24.0.0");
+        check_darwin("26.1", "25.1.0");
+        check_darwin("27.0", "26.0.0");
+        check_darwin("28.0", "27.0.0");
+    }
+
+    #[test]
+    fn macos_versions() {
+        let error = |text: &str| text.parse::<MacosVersion>().unwrap_err().to_string();
+        assert_eq!(error("16.0"), "macOS 16.0 never existed: 15 was followed by 26");
+        assert_eq!(error("25"), "macOS 25 never existed: 15 was followed by 26");
+        assert_eq!(error("10.15"), "macOS 10.15 does not run on Apple Silicon: the first is 11.0");
+        for text in ["", "14.", ".1", "14.1.2", "+14", "a", "70000", "14.x", "14 "] {
+            assert_eq!(error(text), format!("`{text}` is not a macOS version such as `14.0`"));
+        }
+        let generations = |text: &str| -> Vec<String> {
+            let floor: MacosVersion = text.parse().unwrap();
+            floor.generations().iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(generations("14.5"), ["14.5", "15.0", "26.0", "27.0"]);
+        assert_eq!(generations("30.1"), ["30.1"]);
+        assert!("15.9".parse::<MacosVersion>().unwrap() < "26".parse().unwrap());
+    }
+
+    #[test]
+    fn names_round_trip() {
+        for platform in Platform::ALL {
+            assert_eq!(platform.to_string().parse::<Platform>().unwrap(), platform);
+        }
+        assert!("macos".parse::<Platform>().is_err());
+        assert_eq!("3.13".parse::<PythonMinor>().unwrap().to_string(), "3.13");
+        for text in ["3", "3.13.1", "3.x", "", "+3.13", "3.+13", "03.13", "3.013"] {
+            assert!(text.parse::<PythonMinor>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn patches() {
+        let patches = |text: &str| text.parse::<PythonMinor>().unwrap().known_patches();
+        assert_eq!(patches("3.15"), [Version::new([3, 15, 0])]);
+        assert_eq!(patches("3.14").last(), Some(&Version::new([3, 14, 6])));
+        assert!(patches("3.99").is_empty());
+        assert!(PythonMinor::RELEASED.is_sorted());
+    }
+
+    #[test]
+    fn tags_follow_floor_and_platform() {
+        let check = |target: &Target, tags: &str, fits: bool| {
+            let wheel: WheelName = format!("x-1-{tags}.whl").parse().unwrap();
+            assert_eq!(target.tags().rank(&wheel).is_some(), fits, "{tags}");
+        };
+        let mac = target("macos-arm64", "13.3", "3.13");
+        check(&mac, "cp313-cp313-macosx_13_0_arm64", true);
+        check(&mac, "cp313-cp313-macosx_14_0_arm64", false);
+        check(&mac, "cp313-cp313-macosx_13_0_x86_64", false);
+        check(&mac, "py3-none-any", true);
+        let wheel: WheelName = "x-1-cp313-cp313-macosx_14_0_arm64.whl".parse().unwrap();
+        assert_eq!(mac.tags_on(MacosVersion::new(14, 0)).rank(&wheel), Some(0));
+        let linux = target("linux-aarch64", "2.28", "3.12");
+        check(&linux, "cp312-cp312-manylinux_2_28_aarch64", true);
+        check(&linux, "cp312-cp312-manylinux_2_31_aarch64", false);
+        check(&linux, "cp312-cp312-manylinux_2_17_x86_64", false);
+        check(&linux, "cp312-cp312-musllinux_1_2_aarch64", false);
+    }
+
+    #[test]
+    fn markers_on_all_machines_of_a_target() {
+        let check = |target: &Target, marker: &str, expected: Truth| {
+            let marker: Marker = marker.parse().unwrap();
+            assert_eq!(marker.evaluate(&target.marker_env(), &[]), expected, "{marker}");
+        };
+        let mac = target("macos-arm64", "14.0", "3.13");
+        check(
+            &mac,
+            "platform_machine == 'arm64' and sys_platform == 'darwin' and python_version == '3.13'",
+            Truth::Always,
+        );
+        check(&mac, "platform_release >= '23' and platform_system == 'Darwin'", Truth::Always);
+        check(&mac, "platform_release < '9.0' and platform_machine == 'arm64'", Truth::Never);
+        check(&mac, "platform_release >= '24'", Truth::Unknown);
+        let linux = target("linux-x86_64", "2.28", "3.9");
+        check(
+            &linux,
+            "platform_machine == 'x86_64' and platform_system == 'Linux' and os_name == 'posix'",
+            Truth::Always,
+        );
+        check(&linux, "platform_release >= '5'", Truth::Unknown);
     }
 }

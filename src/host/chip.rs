@@ -52,3 +52,36 @@ impl fmt::Display for Chip {
         self.size.map_or(Ok(()), |size| write!(f, "-{size}"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<u8>) {
+        let chip = text.parse::<Chip>();
+        assert_eq!(chip.as_ref().ok().map(Chip::generation), expected, "{text}");
+        if let Ok(chip) = chip {
+            assert_eq!(chip.to_string(), text);
+        }
+    }
+
+    #[test]
+    fn names() {
+        check("m1", Some(1));
+        check("m5", Some(5));
+        check("m3-pro", Some(3));
+        check("m2-ultra", Some(2));
+        check("m12-max", Some(12));
+        for text in
+            ["", "m", "m0", "m01", "m+1", "M1", "1", "m1-", "m1-mini", "m1-pro-max", "m256", "m1 ", "intel", "m-1"]
+        {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn the_error_lists_what_is_known() {
+        let error = "m1-mini".parse::<Chip>().unwrap_err().to_string();
+        assert_eq!(error, "`m1-mini` is not a chip: `m1` to `m5`, optionally with `-pro`, `-max` or `-ultra`");
+    }
+}

@@ -36,6 +36,20 @@ pub fn mirror(name: &str) -> Option<Url> {
     Some(Url::parse(address).expect("built-in addresses are well formed"))
 }
 
+/// Returns the built-in mirror that an address belongs to, old host names included.
+pub fn mirror_of(url: &Url) -> Option<&'static str> {
+    let families = [
+        ("tuna", "tuna.tsinghua.edu.cn"),
+        ("ustc", "mirrors.ustc.edu.cn"),
+        ("aliyun", "mirrors.aliyun.com"),
+        ("nju", "nju.edu.cn"),
+        ("sjtug", "sjtu.edu.cn"),
+    ];
+    let host = url.host_str()?;
+    let belongs = |family: &str| host.strip_suffix(family).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    families.into_iter().find(|(_, family)| belongs(family)).map(|(name, _)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,7 +62,9 @@ mod tests {
             assert!(url.path().ends_with('/'), "{url}");
         }
         for (name, _) in MIRRORS {
-            assert!(mirror(name).unwrap().path().ends_with("/simple/"));
+            let url = mirror(name).unwrap();
+            assert!(url.path().ends_with("/simple/"));
+            assert_eq!(mirror_of(&url), Some(name));
         }
         assert_eq!(index("corp"), None);
         assert_eq!(mirror("corp"), None);

@@ -1,8 +1,9 @@
-//! What is kept on disk between runs: parsed pages and METADATA.
+//! What is kept on disk between runs: parsed pages, METADATA, and what files hash to.
 //!
 //! ```text
 //! <cache>/pages-v1/<hash of the index's address>/<package>     see `stored`
 //! <cache>/metadata-v1/<two digits>/<sha256 of the wheel>       the fields that resolving reads
+//! <cache>/digests-v1/<hash of the file's address>              size and sha256 of a file whose page does not say
 //! ```
 //!
 //! Every entry ends up in place by a rename and begins with a checksum, so that two processes, a full disk or a
@@ -56,6 +57,25 @@ impl Said {
     /// Returns what to ask with.
     pub(super) fn validators(&self) -> Validators {
         Validators { etag: self.etag.clone(), last_modified: self.last_modified.clone() }
+    }
+}
+
+/// A file that was read whole, with what tells whether it is still the same.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(super) struct Digest {
+    pub(super) size: u64,
+    pub(super) sha256: Sha256,
+    /// `ETag`.
+    pub(super) etag: Option<String>,
+    /// `Last-Modified`.
+    pub(super) last_modified: Option<String>,
+}
+
+impl Digest {
+    /// Returns whether a server that now says `size` and `validators` still has that file.
+    pub(super) fn is_still(&self, size: u64, validators: &Validators) -> bool {
+        let told = self.etag.is_some() || self.last_modified.is_some();
+        told && self.size == size && self.etag == validators.etag && self.last_modified == validators.last_modified
     }
 }
 
@@ -130,6 +150,23 @@ impl Cache {
         if let Some(path) = self.metadata_path(sha256) {
             self.write(path, &[metadata]);
         }
+    }
+
+    /// Reads what the file at `address` was when it was last digested.
+    pub(super) fn digest(&self, address: &str) -> Option<Digest> {
+        let entry = self.read(&self.digest_path(address)?)?;
+        postcard::from_bytes(entry.get(CONTENT..)?).ok()
+    }
+
+    /// Keeps what the file at `address` is now.
+    pub(super) fn keep_digest(&self, address: &str, digest: &Digest) {
+        if let Some(path) = self.digest_path(address) {
+            self.write(path, &[&postcard::to_stdvec(digest).expect("plain data always encodes")]);
+        }
+    }
+
+    fn digest_path(&self, address: &str) -> Option<PathBuf> {
+        Some(self.root.as_ref()?.join("digests-v1").join(Sha256::of(address.as_bytes()).to_string()))
     }
 
     fn page_path(&self, address: &str, name: &PackageName) -> Option<PathBuf> {

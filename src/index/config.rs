@@ -35,6 +35,17 @@ pub struct Config {
     pub env: Env,
 }
 
+/// Which config.toml is read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ConfigFile {
+    /// The one at the usual place, if there is one.
+    Usual,
+    /// This one, which must be there.
+    Named(PathBuf),
+    /// None.
+    Nothing,
+}
+
 /// An index of the manifest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IndexAddress {
@@ -69,6 +80,12 @@ pub enum ConfigError {
         /// Every mistake.
         findings: Vec<Finding>,
     },
+    /// The config.toml that was named is not there.
+    #[error("there is no `{}`", path.display())]
+    Missing {
+        /// The file.
+        path: PathBuf,
+    },
     /// A variable cannot be meant.
     #[error("`{variable}`: {reason}")]
     Variable {
@@ -95,18 +112,24 @@ impl Config {
         }
     }
 
-    /// Reads config.toml and the variables `MACML_MIRROR`, `MACML_MIRROR_ONLY`, `MACML_OFFLINE`, `MACML_CACHE_DIR`,
+    /// Reads `file` and the variables `MACML_MIRROR`, `MACML_MIRROR_ONLY`, `MACML_OFFLINE`, `MACML_CACHE_DIR`,
     /// which go before it.
     ///
     /// # Errors
     /// When the file cannot be read, or anything in it or in a variable cannot be meant.
-    pub fn load(env: Env) -> Result<Self, ConfigError> {
-        let user = match config_file(&env) {
+    pub fn load(env: Env, file: &ConfigFile) -> Result<Self, ConfigError> {
+        let path = match file {
+            ConfigFile::Usual => config_file(&env),
+            ConfigFile::Named(path) => Some(path.clone()),
+            ConfigFile::Nothing => None,
+        };
+        let user = match path {
             Some(path) => match fs::read_text(&path)? {
                 Some(text) => UserConfig::parse(&text, env.home()).map_err(|findings| ConfigError::Mistakes {
                     file: Source { name: path.display().to_string(), text },
                     findings,
                 })?,
+                None if matches!(file, ConfigFile::Named(_)) => return Err(ConfigError::Missing { path }),
                 None => UserConfig::default(),
             },
             None => UserConfig::default(),

@@ -107,3 +107,50 @@ fn parse(text: &str) -> Vec<Machine> {
     }
     machines
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn check(netrc: &str, url: &str, wanted: Option<(&str, &str)>) {
+        let credentials = Credentials { origins: Vec::new(), netrc: parse(netrc) };
+        let auth = credentials.of(&url.parse().unwrap());
+        assert_eq!(auth.as_ref().map(|auth| (&*auth.username, &*auth.password)), wanted, "{netrc}");
+    }
+
+    #[test]
+    fn netrc() {
+        check("machine a.example login me password p#ss", "https://a.example/x", Some(("me", "p#ss")));
+        check("machine a.example\n\tlogin me\n\tpassword \"p\"\n", "https://a.example:8443/", Some(("me", "p")));
+        check("machine b.example login x password y", "https://a.example/", None);
+        check("default login x password y", "https://a.example/", None);
+        check("# machine a.example login x password y", "https://a.example/", None);
+        check(
+            "macdef init\nmachine a.example login x\n\nmachine a.example login me account z password p",
+            "https://a.example/",
+            Some(("me", "p")),
+        );
+        check("machine", "https://a.example/", None);
+    }
+
+    #[test]
+    fn secrets_of_addresses_and_variables() {
+        let vars = BTreeMap::from([("MACML_INDEX_MY_CORP_PASSWORD".to_owned(), "t0ken".to_owned())]);
+        let env = Env::from_map(vars, "/".into());
+        let mut credentials = Credentials::default();
+        let url = credentials.adopt("a", "https://me:p%40ss@a.example/simple/".parse().unwrap(), &env);
+        assert_eq!(url.as_str(), "https://a.example/simple/");
+        credentials.adopt("my-corp", "https://b.example/".parse().unwrap(), &env);
+        let of = |url: &str| {
+            credentials.of(&url.parse().unwrap()).map(|auth| format!("{}:{}", auth.username, auth.password))
+        };
+        assert_eq!(of("https://a.example/files/x.whl").as_deref(), Some("me:p@ss"));
+        assert_eq!(of("https://b.example/").as_deref(), Some(":t0ken"));
+        for other in ["http://a.example/", "https://a.example:444/", "https://sub.a.example/", "https://c.example/"] {
+            assert_eq!(of(other), None);
+        }
+        assert_eq!(format!("{:?}", credentials.of(&"https://a.example/".parse().unwrap())), "Some(Auth(hidden))");
+    }
+}

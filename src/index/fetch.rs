@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
-use super::cache::{Cache, Kept, Said};
+use super::cache::{Cache, Digest, Kept, Said};
 use super::config::Config;
 use super::credentials::Credentials;
 use super::fault::{IndexError, Via};
@@ -19,7 +19,9 @@ use super::source::{File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
 use super::stored;
 use crate::pep::{Metadata, PackageName, Sha256, WheelName};
 use crate::progress::Progress;
-use crate::sys::http::{Client, Encoding, HttpError, Request, Response, Settings, Sink, shown};
+use crate::sys::http::{
+    ByteRange, Client, Encoding, Head, HttpError, Request, Response, Settings, Sink, Validators, shown,
+};
 
 /// The largest page taken.
 const PAGE_LIMIT: u64 = 64 << 20;
@@ -82,16 +84,24 @@ enum FileFault {
     Error(Arc<IndexError>),
 }
 
-/// What is wanted of a file.
-#[derive(Clone, Copy)]
-enum Want {
-    Metadata,
-    Complete,
-}
+/// What went wrong with a file, transport by transport.
+#[derive(Default)]
+struct Faults(Vec<FileFault>);
 
-enum Had {
-    Metadata(Arc<Metadata>),
-    Complete(Arc<File>),
+impl Faults {
+    /// The last one asked decides: before it were stand-ins.
+    fn verdict(mut self) -> FileFault {
+        match self.0.pop() {
+            Some(FileFault::Unusable(reason)) => FileFault::Unusable(reason),
+            last => {
+                let errors = self.0.into_iter().chain(last).filter_map(|fault| match fault {
+                    FileFault::Error(error) => Some(error),
+                    FileFault::Unusable(_) => None,
+                });
+                FileFault::error(IndexError::All(errors.collect()))
+            }
+        }
+    }
 }
 
 impl Network {
@@ -289,11 +299,17 @@ impl Network {
         if self.offline {
             return Ok(MetadataAnswer::Offline);
         }
-        match self.file(index, file, Want::Metadata).await {
-            Ok(Had::Metadata(metadata)) => Ok(MetadataAnswer::Found(metadata)),
-            Ok(Had::Complete(_)) => unreachable!("METADATA was wanted"),
-            Err(FileFault::Unusable(reason)) => Ok(MetadataAnswer::Unusable(reason.into())),
-            Err(FileFault::Error(error)) => Err(IndexError::All(vec![error])),
+        let mut faults = Faults::default();
+        for at in self.ways(index, file)? {
+            let Some((transport, listed)) = self.listed(index, at, file).await else { continue };
+            match self.metadata_via(transport, &listed).await {
+                Ok(metadata) => return Ok(MetadataAnswer::Found(metadata)),
+                Err(fault) => faults.0.push(self.seen(transport, file, fault)),
+            }
+        }
+        match faults.verdict() {
+            FileFault::Unusable(reason) => Ok(MetadataAnswer::Unusable(reason.into())),
+            FileFault::Error(error) => Err(IndexError::All(vec![error])),
         }
     }
 
@@ -303,57 +319,56 @@ impl Network {
             return Ok(file.clone());
         }
         if self.offline {
-            return Err(IndexError::Offline { filename: file.filename.to_string() });
+            let known =
+                self.cache.digest(&file.url).filter(|known| file.sha256.is_none_or(|sha256| sha256 == known.sha256));
+            let known = known.ok_or_else(|| IndexError::Offline { filename: file.filename.to_string() })?;
+            return Ok(Arc::new(File { size: Some(known.size), sha256: Some(known.sha256), ..File::clone(file) }));
         }
-        match self.file(index, file, Want::Complete).await {
-            Ok(Had::Complete(file)) => Ok(file),
-            Ok(Had::Metadata(_)) => unreachable!("size and hash were wanted"),
-            Err(FileFault::Unusable(reason)) => {
-                let via = self.transports(index)?[0].via.clone();
+        let mut faults = Faults::default();
+        for at in self.ways(index, file)? {
+            let Some((transport, listed)) = self.listed(index, at, file).await else { continue };
+            match self.complete_via(transport, file, &listed).await {
+                Ok(file) => return Ok(file),
+                Err(fault) => faults.0.push(self.seen(transport, file, fault)),
+            }
+        }
+        match faults.verdict() {
+            FileFault::Unusable(reason) => {
+                let via = Via { index: index.to_string(), mirror: None };
                 Err(IndexError::WrongFile { via, filename: file.filename.to_string(), reason })
             }
-            Err(FileFault::Error(error)) => Err(IndexError::All(vec![error])),
+            FileFault::Error(error) => Err(IndexError::All(vec![error])),
         }
     }
 
-    /// Gets `want` from the transport whose page named the file, then from the others, each by its own page's address.
-    async fn file(&self, index: &IndexName, file: &Arc<File>, want: Want) -> Result<Had, FileFault> {
-        let transports = self.transports(index).map_err(FileFault::error)?;
-        let origin = held(&self.origins).get(&(index.clone(), file.wheel.name.clone())).copied().unwrap_or(0);
-        let mut faults = Vec::new();
-        let others = (0..transports.len()).filter(|at| *at != origin);
-        for at in std::iter::once(origin).chain(others) {
-            let transport = &transports[at];
-            let listed = if at == origin { Some(file.clone()) } else { self.same_file(index, at, file).await };
-            let Some(listed) = listed else { continue };
-            let outcome = match want {
-                Want::Metadata => self.metadata_via(transport, &listed).await.map(Had::Metadata),
-                Want::Complete => self.complete_via(transport, file, &listed).await.map(Had::Complete),
+    /// Returns the transports in the order in which a file is asked for: first the one whose page named it.
+    fn ways(&self, index: &IndexName, file: &File) -> Result<Vec<usize>, IndexError> {
+        let count = self.transports(index)?.len();
+        let origin = self.origin(index, file);
+        Ok(std::iter::once(origin).chain((0..count).filter(|at| *at != origin)).collect())
+    }
+
+    fn origin(&self, index: &IndexName, file: &File) -> usize {
+        held(&self.origins).get(&(index.clone(), file.wheel.name.clone())).copied().unwrap_or(0)
+    }
+
+    /// Returns the file as the page of one transport lists it.
+    async fn listed(&self, index: &IndexName, at: usize, file: &Arc<File>) -> Option<(&Transport, Arc<File>)> {
+        let listed =
+            if at == self.origin(index, file) { file.clone() } else { self.same_file(index, at, file).await? };
+        Some((&self.transports[index][at], listed))
+    }
+
+    /// Tells of a mirror's fault and hands it on.
+    fn seen(&self, transport: &Transport, file: &File, fault: FileFault) -> FileFault {
+        if transport.via.mirror.is_some() {
+            let reason = match &fault {
+                FileFault::Unusable(reason) => reason.clone(),
+                FileFault::Error(error) => error.to_string(),
             };
-            let fault = match outcome {
-                Ok(had) => return Ok(had),
-                Err(fault) => fault,
-            };
-            if transport.via.mirror.is_some() {
-                let reason = match &fault {
-                    FileFault::Unusable(reason) => reason.clone(),
-                    FileFault::Error(error) => error.to_string(),
-                };
-                self.fault(&transport.via, &file.filename, &reason);
-            }
-            faults.push(fault);
+            self.fault(&transport.via, &file.filename, &reason);
         }
-        let errors: Vec<_> = faults
-            .iter()
-            .filter_map(|fault| match fault {
-                FileFault::Error(error) => Some(error.clone()),
-                FileFault::Unusable(_) => None,
-            })
-            .collect();
-        match faults.pop() {
-            Some(FileFault::Unusable(reason)) => Err(FileFault::Unusable(reason)),
-            _ => Err(FileFault::error(IndexError::All(errors))),
-        }
+        fault
     }
 
     /// Finds the file on the page of another transport; not when it is known to be another one of the same name.
@@ -444,57 +459,67 @@ impl Network {
 
     /// Learns size and hash of `listed`, and checks them against what is known of `file`.
     async fn complete_via(&self, transport: &Transport, file: &File, listed: &File) -> Result<Arc<File>, FileFault> {
-        let url = address(transport, listed)?;
         let known = held(&self.learned).get(&listed.url).copied();
         let mut size = listed.size.or(known.map(|(size, _)| size));
         let mut sha256 = file.sha256.or(listed.sha256).or(known.and_then(|(_, sha256)| sha256));
-        let mut request = Request::get(url.clone(), u64::MAX);
-        request.auth = self.credentials.of(&url);
         if sha256.is_none() {
-            let mut digest = Digest { hasher: sha2::Digest::new(), size: 0, progress: self.progress.clone() };
-            let permit = self.permit().await;
-            let head = self.client.fetch(&request, &mut digest).await;
-            drop(permit);
-            self.judge(transport, &request, head)?;
+            let digest = self.digest(transport, listed).await?;
             if size.is_some_and(|size| size != digest.size) {
-                return Err(FileFault::error(wrong(
-                    transport,
-                    file,
-                    format!("it has {} bytes, not those the page says", digest.size),
-                )));
+                let reason = format!("it has {} bytes, and its page says another size", digest.size);
+                return Err(FileFault::error(wrong(transport, file, reason)));
             }
-            size = Some(digest.size);
-            sha256 = Some(Sha256::from_bytes(sha2::Digest::finalize(digest.hasher).into()));
+            (size, sha256) = (Some(digest.size), Some(digest.sha256));
         } else if size.is_none() {
-            request.range = Some(crate::sys::http::ByteRange::Span(0, 0));
-            let permit = self.permit().await;
-            let head = self.client.probe(&request).await;
-            drop(permit);
-            let head = self.judge(transport, &request, head)?;
-            let total =
-                if head.status == 206 { head.content_range().map(|(.., total)| total) } else { head.content_length() };
-            size = Some(
-                total.ok_or_else(|| FileFault::error(wrong(transport, file, "no header says its size".to_owned())))?,
-            );
+            let (_, total) = self.first_byte(transport, listed).await?;
+            let unsaid = || FileFault::error(wrong(transport, file, "no header says its size".to_owned()));
+            size = Some(total.ok_or_else(unsaid)?);
         }
         if file.size.is_some() && file.size != size {
-            return Err(FileFault::error(wrong(transport, file, "its size is another than the page says".to_owned())));
+            let reason = "it has another size than the page says".to_owned();
+            return Err(FileFault::error(wrong(transport, file, reason)));
         }
         Ok(Arc::new(File { size, sha256, ..file.clone() }))
     }
 
-    fn judge(
-        &self,
-        transport: &Transport,
-        request: &Request,
-        head: Result<crate::sys::http::Head, HttpError>,
-    ) -> Result<crate::sys::http::Head, FileFault> {
-        match head {
-            Err(cause) => Err(FileFault::error(IndexError::Transport { via: transport.via.clone(), cause })),
-            Ok(head) if head.is_success() => Ok(head),
-            Ok(head) if matches!(head.status, 404 | 410) => Err(gone(transport)),
-            Ok(head) => Err(FileFault::error(refusal(&transport.via, request, head.status))),
+    /// Reads a file whole, unless an earlier run did and the server's headers are still those.
+    async fn digest(&self, transport: &Transport, file: &File) -> Result<Digest, FileFault> {
+        if let Some(digest) = self.cache.digest(&file.url) {
+            let (head, total) = self.first_byte(transport, file).await?;
+            if total.is_some_and(|total| digest.is_still(total, &head.validators())) {
+                return Ok(digest);
+            }
         }
+        let request = self.file_request(transport, file)?;
+        let mut body = Digesting { hasher: sha2::Digest::new(), size: 0, progress: self.progress.clone() };
+        let permit = self.permit().await;
+        let head = self.client.fetch(&request, &mut body).await;
+        drop(permit);
+        let Validators { etag, last_modified } = judge(transport, &request, head)?.validators();
+        let sha256 = Sha256::from_bytes(sha2::Digest::finalize(body.hasher).into());
+        let digest = Digest { size: body.size, sha256, etag, last_modified };
+        self.cache.keep_digest(&file.url, &digest);
+        Ok(digest)
+    }
+
+    /// Asks for one byte, whose headers tell the size of the whole.
+    async fn first_byte(&self, transport: &Transport, file: &File) -> Result<(Head, Option<u64>), FileFault> {
+        let mut request = self.file_request(transport, file)?;
+        request.range = Some(ByteRange::Span(0, 0));
+        let permit = self.permit().await;
+        let head = self.client.probe(&request).await;
+        drop(permit);
+        let head = judge(transport, &request, head)?;
+        let total = match head.status {
+            206 => head.content_range().map(|(.., total)| total),
+            _ => head.content_length(),
+        };
+        Ok((head, total))
+    }
+
+    fn file_request(&self, transport: &Transport, file: &File) -> Result<Request, FileFault> {
+        let url = address(transport, file)?;
+        let auth = self.credentials.of(&url);
+        Ok(Request { auth, ..Request::get(url, u64::MAX) })
     }
 
     async fn get(&self, via: &Via, request: &Request) -> Result<Response, IndexError> {
@@ -552,13 +577,14 @@ impl FileFault {
     }
 }
 
-struct Digest {
+/// Digests a body as it comes.
+struct Digesting {
     hasher: sha2::Sha256,
     size: u64,
     progress: Arc<dyn Progress>,
 }
 
-impl Sink for Digest {
+impl Sink for Digesting {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         sha2::Digest::update(&mut self.hasher, bytes);
         self.size += bytes.len() as u64;
@@ -614,6 +640,15 @@ fn refusal(via: &Via, request: &Request, status: u16) -> IndexError {
         401 | 407 => IndexError::Unauthorized { via, address, sent: request.auth.is_some() },
         403 => IndexError::Refused { via, address },
         _ => IndexError::Status { via, address, status },
+    }
+}
+
+fn judge(transport: &Transport, request: &Request, head: Result<Head, HttpError>) -> Result<Head, FileFault> {
+    match head {
+        Err(cause) => Err(FileFault::error(IndexError::Transport { via: transport.via.clone(), cause })),
+        Ok(head) if head.is_success() => Ok(head),
+        Ok(head) if matches!(head.status, 404 | 410) => Err(gone(transport)),
+        Ok(head) => Err(FileFault::error(refusal(&transport.via, request, head.status))),
     }
 }
 

@@ -13,8 +13,9 @@
 pub mod source;
 
 pub mod builtin;
-pub mod config;
 mod user_config;
+
+pub mod config;
 
 mod simple;
 mod stored;
@@ -24,9 +25,12 @@ mod credentials;
 pub mod fault;
 mod remote_zip;
 
+mod foreign;
+
 mod fetch;
 mod online;
 
-pub use config::{Config, IndexAddress, Mirror};
+pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;
+pub use foreign::foreign_settings;
 pub use online::OnlineSource;

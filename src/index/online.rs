@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::config::Config;
 use super::fault::IndexError;
 use super::fetch::Network;
+use super::foreign::foreign_settings;
 use super::source::{Answer, Ask, Source, SourceError};
 use crate::diag::{Code, Finding};
 use crate::progress::Progress;
@@ -23,6 +24,7 @@ pub struct OnlineSource {
     counts: Arc<Counts>,
     progress: Arc<dyn Progress>,
     runtime: Option<tokio::runtime::Runtime>,
+    foreign: Vec<Finding>,
 }
 
 #[derive(Default)]
@@ -52,12 +54,8 @@ impl OnlineSource {
             counts: Arc::default(),
             progress,
             runtime: Some(runtime),
+            foreign: foreign_settings(config, config.env.cwd()),
         })
-    }
-
-    /// Returns what mirrors lacked or falsified in this run.
-    pub fn findings(&self) -> Vec<Finding> {
-        self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
     }
 }
 
@@ -83,6 +81,11 @@ impl Source for OnlineSource {
             };
             pending.answer(answer);
         });
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let faults = self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault));
+        self.foreign.iter().cloned().chain(faults).collect()
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)> {

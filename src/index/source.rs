@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
+use crate::diag::Finding;
 use crate::pep::{Metadata, PackageName, Sha256, Specifiers, Version, WheelName};
 
 /// An index's name: a built-in one (`pypi`, `pytorch`, …) or one of `[[index]]`.
@@ -170,6 +171,11 @@ pub trait Source {
     /// Waits until some question taken up earlier is answered; each is answered once. `None` when `until` has passed
     /// first. An error belongs to its question: it ends the run only if the solver needs the answer.
     fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)>;
+
+    /// Returns what was wrong so far without standing in the way, such as a mirror that lacked a file.
+    fn findings(&self) -> Vec<Finding> {
+        Vec::new()
+    }
 }
 
 /// Why a question has no answer (transport, refusal, disk), with the message laid out by the stage that knows.

@@ -178,3 +178,64 @@ fn file(row: &Entry<'_>, requires_python: Option<Specifiers>, prefix: &str) -> O
         metadata_file: row.metadata_file.map(|sha256| sha256.map(Sha256::from_bytes)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listed(filename: &str, url: &str) -> Listed<'static> {
+        Listed {
+            filename: filename.to_owned().into(),
+            url: url.to_owned().into(),
+            sha256: Some(Sha256::of(filename.as_bytes())),
+            size: Some(7),
+            requires_python: Some(">=3.9".into()),
+            upload_time: Some("2024-01-02T03:04:05Z".into()),
+            yanked: Some("".into()),
+            metadata_file: Some(None),
+        }
+    }
+
+    fn stored(files: &[Listed<'_>]) -> Arc<[u8]> {
+        encode(files, &"my-pkg".parse().unwrap()).into()
+    }
+
+    #[test]
+    fn a_page_survives() {
+        let files = [
+            listed("my_pkg-1.10-py3-none-any.whl", "https://f.example/a/b/my_pkg-1.10-py3-none-any.whl"),
+            listed("my_pkg-1.9-py3-none-any.whl", "https://f.example/a/c/my_pkg-1.9-py3-none-any.whl"),
+            listed("my_pkg-1.9.0-cp312-cp312-macosx_11_0_arm64.whl", "https://f.example/a/d/other?x=1"),
+            listed("My.Pkg-1.9.tar.gz", "https://f.example/x"),
+            listed("my-pkg-2.zip", "https://f.example/x"),
+            listed("other-1.0-py3-none-any.whl", "https://f.example/x"),
+            listed("my_pkg-1.9.exe", "https://f.example/x"),
+        ];
+        let page = open(stored(&files), 0).unwrap();
+        let versions: Vec<String> = page.versions().map(ToString::to_string).collect();
+        assert_eq!(versions, ["2", "1.10", "1.9"]);
+        let release = page.release(&"1.9.0".parse().unwrap()).unwrap();
+        assert!(release.source_archive);
+        let urls: Vec<&str> = release.wheels.iter().map(|file| &*file.url).collect();
+        assert_eq!(urls, [&*files[1].url, &*files[2].url]);
+        let file = &release.wheels[0];
+        assert_eq!((file.sha256, file.size, file.metadata_file), (files[1].sha256, Some(7), Some(None)));
+        assert_eq!((file.upload_day.as_deref(), file.yanked.as_deref()), (Some("2024-01-02"), Some("")));
+        assert_eq!(page.release(&"3".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn damage_is_seen_or_harmless() {
+        let whole = stored(&[listed("my_pkg-1.9-py3-none-any.whl", "https://f.example/my_pkg-1.9-py3-none-any.whl")]);
+        for length in 0..whole.len() {
+            assert!(open(whole[..length].into(), 0).is_none(), "{length}");
+        }
+    }
+
+    #[test]
+    fn days() {
+        for (text, wanted) in [("2024-01-02", true), ("2024-1-2", false), ("2024/01/02", false), ("", false)] {
+            assert_eq!(is_day(text), wanted, "{text}");
+        }
+    }
+}

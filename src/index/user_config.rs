@@ -47,6 +47,7 @@ impl UserConfig {
                 other => reader.unknown(other, key.span().into(), &KEYS),
             }
         }
+        reader.findings.sort_by_key(|finding| finding.labels.first().map(|label| label.span));
         if reader.findings.is_empty() { Ok(config) } else { Err(reader.findings) }
     }
 }
@@ -146,4 +147,51 @@ impl Reader<'_> {
 
 fn quoted(keys: &[&str]) -> String {
     keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, wanted: &[(Code, &str, &str)]) {
+        let home = Path::new("/home/me");
+        let findings = UserConfig::parse(text, Some(home)).err().unwrap_or_default();
+        assert_eq!(findings.len(), wanted.len(), "{findings:?}");
+        for (finding, (code, place, message)) in findings.iter().zip(wanted) {
+            let span = finding.labels[0].span;
+            assert_eq!((finding.code, &text[span.start..span.end]), (*code, *place));
+            let said = format!("{} {}", finding.message, finding.hint.clone().unwrap_or_default());
+            assert!(said.contains(message), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_good_file() {
+        let text = "mirrors = [\"tuna\", \"https://me:s3cret@a.example/simple\", { index = \"pytorch\", url = \"https://b.example\" }]\n\
+                    mirror-only = true\ncertificates = \"~/corp.pem\"\ncache-dir = \"/big\"\noffline = true\n";
+        let config = UserConfig::parse(text, Some(Path::new("/home/me"))).unwrap();
+        let labels: Vec<_> = config.mirrors.iter().map(|mirror| (&*mirror.index, &*mirror.label)).collect();
+        assert_eq!(labels, [("pypi", "tuna"), ("pypi", "https://a.example/simple"), ("pytorch", "https://b.example/")]);
+        assert_eq!(config.certificates, [PathBuf::from("/home/me/corp.pem")]);
+        assert!(config.mirror_only && config.offline && config.cache_dir == Some("/big".into()));
+        assert_eq!(UserConfig::parse("", None).unwrap(), UserConfig::default());
+        assert_eq!(UserConfig::parse("mirrors = \"ustc\"", None).unwrap().mirrors.len(), 1);
+    }
+
+    #[test]
+    fn every_mistake_at_its_place() {
+        check("mirorrs = []", &[(Code::UnknownKey, "mirorrs", "did you mean `mirrors`?")]);
+        check(
+            "x = 1\noffline = 2",
+            &[(Code::UnknownKey, "x", "the keys are"), (Code::WrongType, "2", "expected true or false")],
+        );
+        check(
+            "mirrors = [\"tuno\", 3]",
+            &[(Code::InvalidValue, "\"tuno\"", "`tuna`"), (Code::WrongType, "3", "name or address")],
+        );
+        check("mirrors = [\"ftp://a.example\"]", &[(Code::InvalidValue, "\"ftp://a.example\"", "`ftp:`")]);
+        check("mirrors = [{ index = \"pypi\" }]", &[(Code::MissingKey, "{ index = \"pypi\" }", "`url`")]);
+        check("certificates = [\"corp.pem\"]", &[(Code::InvalidValue, "\"corp.pem\"", "not an absolute path")]);
+        assert_eq!(UserConfig::parse("mirrors = [", None).unwrap_err()[0].code, Code::ManifestSyntax);
+    }
 }

@@ -60,9 +60,13 @@ pub fn with_envs(old: &Lockfile, new: &Lockfile) -> Result<Lockfile, BuildError>
     for (lock, env) in kept.chain(new.envs.iter().map(|env| (new, env))) {
         let picker = Picker::new(env);
         for entry in &env.packages {
-            if let Some(package) = lock.package(entry) {
-                pool.keep(package, env, picker.files(package).into_iter().cloned().collect())?;
+            let Some(package) = lock.package(entry) else { continue };
+            let mut wheels = picker.files(package);
+            // Files that fit nowhere are not for this function to judge; without any the release would be lost.
+            if wheels.is_empty() {
+                wheels = package.wheels.iter().collect();
             }
+            pool.keep(package, env, wheels.into_iter().cloned().collect())?;
         }
         envs.push(env.clone());
     }

@@ -67,3 +67,6 @@ pub use file::{ReadOutcome, read, write};
 pub use model::Lockfile;
 pub use pins::{Pins, combine, preferences};
 pub use satisfies::{Stale, satisfies};
+
+#[cfg(test)]
+mod tests;

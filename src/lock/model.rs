@@ -7,7 +7,7 @@ use crate::pep::{ExtraName, PackageName, Sha256, Specifiers, Version, WheelName}
 use crate::resolve::resolution::Origin;
 use crate::target::{Floor, Platform, PythonMinor, Target};
 
-/// A whole macml.lock.
+/// A whole macml.lock. Its lists are in the order given here: the functions that make one see to that.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Lockfile {
     /// The knowledge it was solved with, a date; empty before there is knowledge.
@@ -144,7 +144,8 @@ impl LockedEnv {
 
     /// Returns the entry of a package.
     pub fn entry(&self, name: &PackageName) -> Option<&LockedRef> {
-        self.packages.iter().find(|entry| entry.name == *name)
+        let at = self.packages.binary_search_by(|entry| entry.name.cmp(name)).ok()?;
+        self.packages.get(at)
     }
 }
 

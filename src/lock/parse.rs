@@ -70,23 +70,18 @@ fn read_file(document: &DeTable<'_>) -> Result<Lockfile, Fail> {
         }
         packages.push((package, table.span));
     }
+    let mut by_name: ByName<'_> = BTreeMap::new();
+    for (package, _) in &packages {
+        by_name.entry(&package.name).or_default().push(package);
+    }
     let mut envs: Vec<LockedEnv> = Vec::new();
     for table in top.tables("env", "`[[env]]`")? {
-        let env = read_env(&table, &packages)?;
+        let env = read_env(&table, &by_name)?;
         if envs.iter().any(|other| other.name == env.name && other.platform == env.platform) {
             let what = format!("environment `{}` on {}", env.name, env.platform);
             return Err((table.span, Problem::Duplicate { what }));
         }
         envs.push(env);
-    }
-    for (package, span) in &packages {
-        for edges in &package.requires_in {
-            let user = envs.iter().find(|env| env.name == edges.env && env.platform == edges.platform);
-            if !user.is_some_and(|env| env.packages.iter().any(|entry| is(entry, package))) {
-                let reason = format!("environment `{}` on {} does not have it", edges.env, edges.platform);
-                return Err((span.clone(), Problem::Value { key: "requires-in", reason }));
-            }
-        }
     }
     edges_lead_somewhere(&envs, &packages)?;
     let mut lock = Lockfile { knowledge, envs, packages: packages.into_iter().map(|(package, _)| package).collect() };
@@ -94,33 +89,35 @@ fn read_file(document: &DeTable<'_>) -> Result<Lockfile, Fail> {
     Ok(lock)
 }
 
-fn is(entry: &LockedRef, package: &LockedPackage) -> bool {
-    entry.name == package.name && entry.version == package.version && entry.origin == package.origin
-}
+type ByName<'a> = BTreeMap<&'a PackageName, Vec<&'a LockedPackage>>;
 
 fn edges_lead_somewhere(envs: &[LockedEnv], packages: &[(LockedPackage, Span)]) -> Result<(), Fail> {
-    let mut by_name: BTreeMap<&PackageName, Vec<&(LockedPackage, Span)>> = BTreeMap::new();
-    for one in packages {
-        by_name.entry(&one.0.name).or_default().push(one);
-    }
-    for env in envs {
-        let names: BTreeSet<_> = env.packages.iter().map(|entry| &entry.name).collect();
-        for entry in &env.packages {
-            let releases = by_name.get(&entry.name).into_iter().flatten();
-            for (package, span) in releases.filter(|(package, _)| is(entry, package)) {
-                let edges = package.edges(&env.name, env.platform);
-                if let Some(name) = edges.iter().find(|name| !names.contains(name)) {
-                    let (package, name) = (package.name.clone(), name.clone());
-                    let (env, platform) = (env.name.clone(), env.platform);
-                    return Err((span.clone(), Problem::DanglingEdge { package, name, env, platform }));
-                }
+    let entries = |env: &'_ LockedEnv| -> BTreeMap<PackageName, LockedRef> {
+        env.packages.iter().map(|entry| (entry.name.clone(), entry.clone())).collect()
+    };
+    let envs: Vec<_> = envs.iter().map(|env| (env, entries(env))).collect();
+    for (package, span) in packages {
+        let is = |entry: &LockedRef| entry.version == package.version && entry.origin == package.origin;
+        let users = envs.iter().filter(|(_, entries)| entries.get(&package.name).is_some_and(is));
+        let users: Vec<_> = users.collect();
+        for EdgesIn { env, platform, .. } in &package.requires_in {
+            if !users.iter().any(|(user, _)| user.name == *env && user.platform == *platform) {
+                let reason = format!("environment `{env}` on {platform} does not have it");
+                return Err((span.clone(), Problem::Value { key: "requires-in", reason }));
+            }
+        }
+        for (user, entries) in users {
+            let (env, platform) = (user.name.clone(), user.platform);
+            if let Some(name) = package.edges(&env, platform).iter().find(|name| !entries.contains_key(name)) {
+                let (package, name) = (package.name.clone(), name.clone());
+                return Err((span.clone(), Problem::DanglingEdge { package, name, env, platform }));
             }
         }
     }
     Ok(())
 }
 
-fn read_env(table: &Table<'_, '_>, packages: &[(LockedPackage, Span)]) -> Result<LockedEnv, Fail> {
+fn read_env(table: &Table<'_, '_>, releases: &ByName<'_>) -> Result<LockedEnv, Fail> {
     table.only(ENV_KEYS)?;
     let (name, span) = table.need_text("name")?;
     if name.is_empty() {
@@ -135,7 +132,7 @@ fn read_env(table: &Table<'_, '_>, packages: &[(LockedPackage, Span)]) -> Result
     let mut entries = Vec::new();
     let mut names = BTreeSet::new();
     for (text, span) in table.need(table.texts("packages")?, "packages")? {
-        let entry = resolve_reference(text, &span, packages)?;
+        let entry = resolve_reference(text, &span, releases)?;
         if !names.insert(entry.name.clone()) {
             return Err((span, Problem::Duplicate { what: format!("`{}`", entry.name) }));
         }
@@ -196,12 +193,11 @@ pub(super) fn parse_reference(text: &str) -> Option<Reference<'_>> {
     Some(Reference { name: name.parse().ok()?, extras, version: version.parse().ok()?, origin })
 }
 
-fn resolve_reference(text: &str, span: &Span, packages: &[(LockedPackage, Span)]) -> Result<LockedRef, Fail> {
+fn resolve_reference(text: &str, span: &Span, releases: &ByName<'_>) -> Result<LockedRef, Fail> {
     let form = || value(span.clone(), "packages", &format!("`{text}` is not a name and a version"));
     let parts = parse_reference(text).ok_or_else(form)?;
-    let mut fitting = packages.iter().map(|(package, _)| package).filter(|package| {
-        let release = package.name == parts.name && package.version == parts.version;
-        release && parts.origin.is_none_or(|origin| format::origin(&package.origin) == origin)
+    let mut fitting = releases.get(&parts.name).into_iter().flatten().filter(|package| {
+        package.version == parts.version && parts.origin.is_none_or(|origin| format::origin(&package.origin) == origin)
     });
     let unknown = || (span.clone(), Problem::UnknownPackage { reference: text.to_owned() });
     let first = fitting.next().ok_or_else(unknown)?;

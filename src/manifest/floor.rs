@@ -7,8 +7,9 @@ use super::raw::Entry;
 use super::raw::Item;
 use super::raw::Raw;
 use super::raw::Value;
+use super::raw::both;
+use super::raw::either;
 use super::raw::nearest;
-use super::roots::list;
 use super::specifier;
 use crate::diag::Code;
 use crate::diag::Finding;
@@ -98,16 +99,16 @@ impl Keys {
         let python = over(base, self, |keys| &keys.python);
         let needs_mac = platforms.as_ref().is_some_and(|platforms| platforms.contains(&Platform::MacosArm64));
         let missing = [
-            (needs_mac && chip.is_none()).then_some(("chip", "`chip = \"m1\"`")),
-            (needs_mac && macos.is_none()).then_some(("macos", "`macos = \"14.0\"`")),
-            python.is_none().then_some(("python", "`python = \">=3.11,<3.14\"`")),
+            (needs_mac && chip.is_none()).then_some(("chip", "chip = \"m1\"")),
+            (needs_mac && macos.is_none()).then_some(("macos", "macos = \"14.0\"")),
+            python.is_none().then_some(("python", "python = \">=3.11,<3.14\"")),
         ];
         let missing: Vec<_> = missing.into_iter().flatten().collect();
         if !missing.is_empty() {
             let names: Vec<_> = missing.iter().map(|(name, _)| *name).collect();
             let examples: Vec<_> = missing.iter().map(|(_, example)| *example).collect();
-            let finding = Finding::error(Code::MissingKey, format!("`{title}` needs {}", list(&names)));
-            findings.push(finding.at(header, "").hinting(format!("add for example {}", examples.join(", "))));
+            let finding = Finding::error(Code::MissingKey, format!("`{title}` needs {}", both(&names)));
+            findings.push(finding.at(header, "").hinting(format!("add for example {}", both(&examples))));
         }
         let mac = match (needs_mac, macos, chip) {
             (true, Some(macos), Some(chip)) => {
@@ -199,7 +200,7 @@ impl Reader<'_> {
         let mut good = !items.is_empty();
         if items.is_empty() {
             let finding = Finding::error(Code::InvalidValue, "`platforms` is empty").at(*span, "");
-            self.findings.push(finding.hinting(format!("name at least one of {}", list(PLATFORMS))));
+            self.findings.push(finding.hinting(format!("name at least one of {}", either(PLATFORMS))));
         }
         for item in items {
             match platform(item) {
@@ -309,7 +310,7 @@ fn gpu(written: &Item) -> Read<Gpu> {
 
 /// Reports a word that is none of those admitted.
 pub(super) fn not_a_word(key: &str, written: &Item, words: &[&str]) -> Finding {
-    let message = format!("`{key}` is one of {}, not `{}`", list(words), written.text.escape_debug());
+    let message = format!("`{key}` is {}, not `{}`", either(words), written.text.escape_debug());
     let finding = Finding::error(Code::InvalidValue, message).at(written.span, "");
     match nearest(&written.text, words.iter().copied()) {
         Some(near) => finding.hinting(format!("write `{near}`")),

@@ -128,7 +128,7 @@ impl Text {
             Self::Package => PACKAGE_NAME,
             Self::IndexName => r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$",
             Self::Sha256 => r"^[0-9a-fA-F]{64}$",
-            Self::IndexUrl => r"^[Hh][Tt][Tt][Pp][Ss]?://[^@?#]+$",
+            Self::IndexUrl => r"^[Hh][Tt][Tt][Pp][Ss]?://[^@/?#]+(/[^?#]*)?$",
             Self::WheelUrl => r"^([Hh][Tt][Tt][Pp][Ss]?|[Ff][Ii][Ll][Ee])://[^?#]+\.whl$",
             Self::WheelPath => r"\.whl$",
             Self::Extends => "^default$",
@@ -436,5 +436,29 @@ impl Table {
     /// Returns every table with fixed keys, for finding where a stray key belongs.
     pub(super) fn all() -> [&'static Self; 8] {
         [&FILE, &PROJECT, &TARGET, &ENV, &INDEX, &RESOLUTION, &RUN, &REQUIREMENT]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pep::PackageName;
+    use crate::target::Platform;
+
+    #[test]
+    fn lists_agree_with_the_types() {
+        assert_eq!(PLATFORMS, Platform::ALL.map(|platform| platform.to_string()));
+        for name in FRAMEWORKS {
+            assert_eq!(name.parse::<PackageName>().unwrap().as_str(), *name, "normalized");
+        }
+    }
+
+    #[test]
+    fn every_key_says_what_it_is_for() {
+        for table in Table::all() {
+            for key in table.keys.iter().filter(|key| !matches!(key.shape, Shape::Refused(_))) {
+                assert!(key.doc.ends_with('.'), "{} `{}`", table.title, key.name);
+            }
+        }
     }
 }

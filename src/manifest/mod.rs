@@ -37,6 +37,7 @@ use std::path::PathBuf;
 pub use discover::discover;
 pub use model::Manifest;
 
+use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Severity;
 use crate::diag::Source;
@@ -112,7 +113,13 @@ pub fn parse(text: &str, context: Context<'_>) -> Result<(Manifest, Vec<Finding>
             findings = vec![finding];
             return None;
         }
-        validate::validate(&file, &context, &mut findings)
+        let broken = findings.iter().any(|finding| finding.code == Code::ManifestSyntax);
+        let manifest = validate::validate(&file, &context, &mut findings);
+        if broken {
+            // What is missing may stand in the second of two tables of one name.
+            findings.retain(|finding| finding.code != Code::MissingKey);
+        }
+        manifest
     });
     findings.sort_by_key(|finding| finding.labels.first().map(|label| label.span));
     match manifest {

@@ -156,3 +156,17 @@ pub enum Wheels {
     /// One file, the floor's, for identical bytes everywhere.
     Floor,
 }
+
+impl RootSource {
+    /// Returns the name of the wheel's file; empty for releases of an index.
+    pub fn file_name(&self) -> String {
+        match self {
+            Self::Versions(_) => String::new(),
+            Self::Path(path) => path.rsplit('/').next().unwrap_or_default().to_owned(),
+            Self::Url { url, .. } => {
+                let last = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
+                super::roots::percent_decoded(last)
+            }
+        }
+    }
+}

@@ -19,6 +19,9 @@ use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Span;
 
+/// Beyond these the file is something else than a manifest.
+const MOST_SYNTAX_ERRORS: usize = 20;
+
 /// A table as written.
 pub(super) struct Raw {
     /// Which table.
@@ -124,13 +127,51 @@ impl Entry {
 pub(super) fn parse(text: &str, findings: &mut Vec<Finding>) -> Option<Raw> {
     let (document, errors) = DeTable::parse_recoverable(text);
     // What follows a broken line is guesswork, but a key written twice leaves the rest of the file readable.
-    let readable = errors.iter().all(|error| error.message().contains("duplicate key"));
-    for error in errors {
-        let finding = Finding::error(Code::ManifestSyntax, first_lowercase(error.message()));
-        let end = text.len();
-        findings.push(finding.at(error.span().unwrap_or(end..end).into(), ""));
-    }
+    let readable = errors.iter().all(is_duplicate_key);
+    syntax(text, errors, findings);
     readable.then(|| Walker { text, findings }.table(&FILE, document.get_ref(), Span { start: 0, end: 0 }))
+}
+
+/// Reports what is not TOML, once for each line.
+fn syntax(text: &str, mut errors: Vec<toml::de::Error>, findings: &mut Vec<Finding>) {
+    if !errors.is_empty()
+        && let Some(start) = line_starts(text).find(|start| text[*start..].starts_with("<<<<<<< "))
+    {
+        let end = text[start..].find(['\r', '\n']).map_or(text.len(), |length| start + length);
+        let finding = Finding::error(Code::ManifestSyntax, "the file holds a git conflict that is not resolved");
+        findings
+            .push(finding.at(Span { start, end }, "it begins here").hinting("keep one side and remove the markers"));
+        return;
+    }
+    let place = |error: &toml::de::Error| error.span().map_or(Span { start: text.len(), end: text.len() }, Span::from);
+    errors.sort_by_key(place);
+    let starts: Vec<usize> = line_starts(text).collect();
+    // What the parser says next of the same line is a consequence.
+    errors.dedup_by_key(|error| starts.partition_point(|start| *start <= place(error).start));
+    let more = errors.len().saturating_sub(MOST_SYNTAX_ERRORS);
+    errors.truncate(MOST_SYNTAX_ERRORS);
+    for error in errors {
+        let span = place(&error);
+        let written = text.get(span.start..span.end).unwrap_or_default();
+        let message = match is_duplicate_key(&error) {
+            true => format!("`{written}` is written twice"),
+            false => first_lowercase(error.message()),
+        };
+        let finding = Finding::error(Code::ManifestSyntax, message).at(span, "");
+        let curly = written.starts_with(['\u{201c}', '\u{201d}', '\u{2018}', '\u{2019}', '\u{ff02}', '\u{ff07}']);
+        findings.push(if curly { finding.hinting("use straight quotes: `\"` or `'`") } else { finding });
+    }
+    if let Some(last) = findings.last_mut().filter(|_| more > 0) {
+        last.notes.push(format!("{more} more lines are not TOML"));
+    }
+}
+
+fn is_duplicate_key(error: &toml::de::Error) -> bool {
+    error.message().contains("duplicate key")
+}
+
+fn line_starts(text: &str) -> impl Iterator<Item = usize> {
+    std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1))
 }
 
 struct Walker<'a> {
@@ -142,35 +183,57 @@ impl Walker<'_> {
     fn table(&mut self, table: &'static Table, written: &DeTable<'_>, span: Span) -> Raw {
         let mut pairs: Vec<_> = written.iter().collect();
         pairs.sort_by_key(|(key, _)| key.span().start);
-        let entries = pairs.into_iter().filter_map(|(key, value)| self.entry(table, key, value)).collect();
-        Raw { table, span, entries }
+        let mut raw = Raw { table, span, entries: Vec::new() };
+        for (key, value) in pairs {
+            self.entry(&mut raw, key, value, |name| written.contains_key(name));
+        }
+        raw
     }
 
     fn entry(
         &mut self,
-        table: &'static Table,
+        raw: &mut Raw,
         key: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
-    ) -> Option<Entry> {
-        let name = key.get_ref().as_ref();
-        let shape = match (table.key(name), &table.others) {
-            (Some(Key { shape, .. }), _) => shape,
+        is_written: impl Fn(&str) -> bool,
+    ) {
+        let mut name = key.get_ref().as_ref();
+        let key_span: Span = key.span().into();
+        let shape = match (raw.table.key(name), &raw.table.others) {
+            (Some(Key { shape: Shape::Refused(sentence), .. }), _) => {
+                // `git`, `rev` and `branch` of one requirement are one mistake.
+                let said = raw.entries.iter().any(|entry| refusal(raw.table, &entry.key) == Some(*sentence));
+                if !said {
+                    self.findings.push(refused(name, sentence, key_span));
+                }
+                raw.entries.push(Entry {
+                    key: name.to_owned(),
+                    key_span,
+                    span: value.span().into(),
+                    value: Value::Broken,
+                });
+                return;
+            }
+            (Some(key), _) => &key.shape,
             (None, Some(others)) => &others.shape,
             (None, None) => {
-                self.findings.push(unknown(table, name, key.span().into()));
-                return None;
+                self.findings.push(unknown(raw.table, name, key_span));
+                // Read on as if it were the key that was meant, lest that is also reported as missing.
+                match misspelt(raw.table, name).filter(|meant| !is_written(meant.name)) {
+                    Some(meant) => {
+                        name = meant.name;
+                        &meant.shape
+                    }
+                    None => return,
+                }
             }
         };
-        let value_of = |walker: &mut Self| walker.value(name, shape, key.span().into(), value);
-        Some(Entry {
-            key: name.to_owned(),
-            key_span: key.span().into(),
-            span: value.span().into(),
-            value: value_of(self),
-        })
+        let value_span = value.span().into();
+        let value = self.value(name, shape, value);
+        raw.entries.push(Entry { key: name.to_owned(), key_span, span: value_span, value });
     }
 
-    fn value(&mut self, name: &str, shape: &'static Shape, key: Span, value: &Spanned<DeValue<'_>>) -> Value {
+    fn value(&mut self, name: &str, shape: &'static Shape, value: &Spanned<DeValue<'_>>) -> Value {
         let span: Span = value.span().into();
         match (shape, value.get_ref()) {
             (Shape::Bool, DeValue::Boolean(flag)) => Value::Bool(*flag),
@@ -180,13 +243,13 @@ impl Walker<'_> {
             (Shape::Day, DeValue::Datetime(day)) if day.time.is_none() => Value::Text(day.to_string()),
             (Shape::Texts(_) | Shape::Words(_), DeValue::Array(items)) => self.texts(name, items),
             (Shape::Table(table), DeValue::Table(written)) => Value::Table(self.table(table, written, span)),
+            (Shape::Requirement, DeValue::Table(written)) if let Some(finding) = dotted(name, written) => {
+                self.findings.push(finding);
+                Value::Broken
+            }
             (Shape::Requirement, DeValue::Table(written)) => Value::Table(self.table(&REQUIREMENT, written, span)),
             (Shape::Tables(table), DeValue::Array(items)) => self.tables(name, table, items),
             (Shape::Requirement, DeValue::Array(items)) => self.tables(name, &REQUIREMENT, items),
-            (Shape::Refused(sentence), _) => {
-                self.findings.push(refused(name, sentence, key));
-                Value::Broken
-            }
             (_, other) => {
                 self.findings.push(self.wrong_type(name, shape, other, span));
                 Value::Broken
@@ -248,7 +311,12 @@ impl Walker<'_> {
             (Shape::Text(Text::Memory), DeValue::Integer(_)) => {
                 finding.hinting(format!("write `{name} = \"{source}GB\"`"))
             }
-            (Shape::Text(_) | Shape::Word(_), DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_)) => {
+            (Shape::Text(Text::Chip), DeValue::Integer(_)) => {
+                finding.hinting(format!("write `{name} = \"m{source}\"`"))
+            }
+            (Shape::Word(words), _) => finding.hinting(format!("write {}", either(words))),
+            (Shape::Requirement, DeValue::Boolean(true)) => finding.hinting(format!("write `{name} = \"*\"`")),
+            (Shape::Text(_), DeValue::Integer(_) | DeValue::Float(_) | DeValue::Boolean(_)) => {
                 finding.hinting(format!("write `{name} = \"{source}\"`"))
             }
             (Shape::Texts(_) | Shape::Words(_), DeValue::String(_)) => {
@@ -263,6 +331,19 @@ impl Walker<'_> {
     }
 }
 
+/// Recognizes `ruamel.yaml = "*"`, which TOML takes for a table `ruamel` with a key `yaml`.
+fn dotted(name: &str, written: &DeTable<'_>) -> Option<Finding> {
+    let mut entries = written.iter();
+    let (Some((key, value)), None) = (entries.next(), entries.next()) else { return None };
+    let rest = key.get_ref();
+    if REQUIREMENT.key(rest).is_some() || misspelt(&REQUIREMENT, rest).is_some() || value.get_ref().as_str().is_none() {
+        return None;
+    }
+    let message = format!("`{name}.{rest}` without quotes is two keys to TOML");
+    let finding = Finding::error(Code::UnknownKey, message).at(key.span().into(), "not a key of a requirement");
+    Some(finding.hinting(format!("write `{name}-{rest}`, which is the same package, or `\"{name}.{rest}\"`")))
+}
+
 fn refused(name: &str, sentence: &str, key: Span) -> Finding {
     let finding = Finding::error(Code::Unsupported, sentence).at(key, "");
     match name {
@@ -272,17 +353,16 @@ fn refused(name: &str, sentence: &str, key: Span) -> Finding {
 }
 
 /// Reports a key that the table does not have, with the most likely meaning.
-fn unknown(table: &Table, name: &str, span: Span) -> Finding {
+fn unknown(table: &'static Table, name: &str, span: Span) -> Finding {
     let place = if table.title.is_empty() { "macml.toml".to_owned() } else { format!("`{}`", table.title) };
     let place = if table.title == REQUIREMENT.title { table.title.to_owned() } else { place };
     let finding = |rest: &str| Finding::error(Code::UnknownKey, format!("unknown key `{name}`{rest}")).at(span, "");
-    let known = || table.keys.iter().filter(|key| !matches!(key.shape, Shape::Refused(_))).map(|key| key.name);
 
     if let Some(home) = home(table, name) {
-        return finding(&format!(": it belongs in `{home}`"));
+        return finding(&home);
     }
-    if let Some(near) = nearest(name, known()) {
-        return finding(&format!("; did you mean `{near}`?"));
+    if let Some(meant) = misspelt(table, name) {
+        return finding(&format!("; did you mean `{}`?", meant.name));
     }
     let elsewhere = Table::all().into_iter().filter(|one| !one.title.is_empty() && one.title != REQUIREMENT.title);
     let names = elsewhere.flat_map(|one| one.keys.iter().map(move |key| (key.name, one.title)));
@@ -290,38 +370,72 @@ fn unknown(table: &Table, name: &str, span: Span) -> Finding {
     if let Some((key, home)) = near.and_then(|near| names.clone().find(|(key, _)| *key == near)) {
         return finding(&format!("; did you mean `{key}` in `{home}`?"));
     }
-    let list: Vec<String> = known().map(|key| format!("`{key}`")).collect();
-    finding("").noting(format!("{place} has {}", list.join(", ")))
+    let known: Vec<_> = admitted(table).map(|key| key.name).collect();
+    finding("").noting(format!("{place} has {}", both(&known)))
 }
 
-/// Returns the other table that has a key of exactly this name.
-fn home(table: &Table, name: &str) -> Option<&'static str> {
+/// Says where a key of exactly this name belongs, when it is another table's.
+fn home(table: &Table, name: &str) -> Option<String> {
     if FRAMEWORKS.contains(&name) {
-        return Some("[frameworks]");
+        return Some(": it belongs in `[frameworks]`".to_owned());
     }
     let others = Table::all().into_iter().filter(|one| one.title != table.title && one.title != REQUIREMENT.title);
     let home = others.into_iter().find(|one| one.key(name).is_some())?;
     Some(match (home.title, name) {
-        ("", "index") => "[[index]]",
-        ("", "project") => "[project]",
-        ("", "target") => "[target]",
-        ("", "frameworks") => "[frameworks]",
-        ("", "dependencies") => "[dependencies]",
-        ("", "env") => "[env.NAME]",
-        ("", "resolution") => "[resolution]",
-        ("", _) => "[run]",
-        (title, _) => title,
+        ("", "index") => ": indexes are declared for the whole file, as `[[index]]`".to_owned(),
+        ("", _) => format!(": it stands for the whole file, as `[{name}]`"),
+        (title, _) => format!(": it belongs in `{title}`"),
     })
 }
 
+/// Returns the keys that a table admits.
+fn admitted(table: &'static Table) -> impl Iterator<Item = &'static Key> + Clone {
+    table.keys.iter().filter(|key| !matches!(key.shape, Shape::Refused(_)))
+}
+
+/// Returns the key of the table that was probably meant.
+fn misspelt(table: &'static Table, name: &str) -> Option<&'static Key> {
+    table.key(nearest(name, admitted(table).map(|key| key.name))?)
+}
+
+/// Returns the sentence that refuses a key.
+fn refusal(table: &Table, name: &str) -> Option<&'static str> {
+    match table.key(name)?.shape {
+        Shape::Refused(sentence) => Some(sentence),
+        _ => None,
+    }
+}
+
+/// Joins names for a sentence: `a`, `b` and `c`.
+pub(super) fn both(names: &[&str]) -> String {
+    joined(names, "and")
+}
+
+/// Joins names for a sentence: `a`, `b` or `c`.
+pub(super) fn either(names: &[&str]) -> String {
+    joined(names, "or")
+}
+
+fn joined(names: &[&str], word: &str) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} {word} {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
 /// Returns the candidate nearest to what was written, when it is near enough to be what was meant.
-pub(super) fn nearest<'a>(written: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let written = written.to_lowercase().replace(['_', ' '], "-");
-    let score = |one: &str| strsim::damerau_levenshtein(&written, one);
-    let best = candidates.map(|one| (score(one), one)).min_by_key(|(distance, _)| *distance);
-    let (distance, best) = best?;
-    let near = distance <= (written.chars().count().min(best.len()) / 3).clamp(1, 3);
-    near.then_some(best)
+    let distances = candidates.clone().into_iter().map(|one| (strsim::damerau_levenshtein(&written, one), one));
+    let near = |(distance, one): &(usize, &str)| *distance <= (written.chars().count().min(one.len()) / 3).clamp(1, 3);
+    if let Some((_, best)) = distances.filter(near).min_by_key(|(distance, _)| *distance) {
+        return Some(best);
+    }
+    // `sha` and `environments` are far from `sha256` and `env` by letters, not by sense.
+    let begins = |long: &str, short: &str| short.len() >= 3 && long.starts_with(short) && !long.contains('-');
+    candidates.into_iter().find(|one| begins(one, &written) || begins(&written, one))
 }
 
 fn describe(value: &DeValue<'_>) -> &'static str {

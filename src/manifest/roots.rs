@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::keys::BUILT_IN_INDEXES;
 use super::keys::FRAMEWORKS;
-use super::model::IndexSpec;
 use super::model::Root;
 use super::model::RootSource;
 use super::model::RootTable;
@@ -12,6 +11,7 @@ use super::raw::Entry;
 use super::raw::Item;
 use super::raw::Raw;
 use super::raw::Value;
+use super::raw::both;
 use super::raw::nearest;
 use super::specifier;
 use crate::diag::Code;
@@ -27,19 +27,19 @@ const SOURCE_PACKAGE: &str = "source packages are not supported yet";
 
 /// Reads the two tables of one environment.
 pub(super) struct Roots<'a> {
-    /// `[[index]]`, for the names that `index = "…"` may use.
-    pub(super) indexes: &'a [IndexSpec],
+    /// The names that `index = "…"` may use besides the built-in ones.
+    indexes: &'a [String],
     /// The environment's platforms; `None` when they could not be read.
-    pub(super) platforms: Option<&'a [Platform]>,
+    platforms: Option<&'a [Platform]>,
     /// Where mistakes go.
-    pub(super) findings: &'a mut Vec<Finding>,
+    findings: &'a mut Vec<Finding>,
     seen: BTreeMap<PackageName, Span>,
 }
 
 impl<'a> Roots<'a> {
     /// Starts on an environment.
     pub(super) fn new(
-        indexes: &'a [IndexSpec],
+        indexes: &'a [String],
         platforms: Option<&'a [Platform]>,
         findings: &'a mut Vec<Finding>,
     ) -> Self {
@@ -64,13 +64,13 @@ impl<'a> Roots<'a> {
         let name: PackageName = match entry.key.parse() {
             Ok(name) => name,
             Err(error) => {
-                self.findings.push(bad_name(&error, &entry.key, entry.key_span));
+                self.findings.push(bad_key(&error, &entry.key, entry.key_span));
                 return Vec::new();
             }
         };
         if table == RootTable::Frameworks && !FRAMEWORKS.contains(&name.as_str()) {
             let finding = Finding::error(Code::InvalidValue, format!("`{}` is not a framework", entry.key));
-            let finding = finding.at(entry.key_span, "").noting(format!("frameworks are {}", list(FRAMEWORKS)));
+            let finding = finding.at(entry.key_span, "").noting(format!("frameworks are {}", both(FRAMEWORKS)));
             self.findings.push(match nearest(name.as_str(), FRAMEWORKS.iter().copied()) {
                 Some(near) => finding.hinting(format!("write `{near}`, or move it to `[dependencies]`")),
                 None => finding.hinting("move it to `[dependencies]`"),
@@ -127,6 +127,11 @@ impl<'a> Roots<'a> {
     fn long(&mut self, raw: &Raw, key: &str, root: impl Fn(RootSource) -> Root) -> Option<Root> {
         let extras = self.extras(raw);
         let marker = raw.text("marker").and_then(|written| {
+            if written.text.trim().is_empty() {
+                let finding = Finding::error(Code::InvalidValue, "the marker is empty").at(written.span, "");
+                self.findings.push(finding.hinting("leave `marker` out where it always applies"));
+                return None;
+            }
             let parsed = written.text.parse::<Marker>();
             self.report(
                 parsed.map_err(|error| Finding::error(Code::InvalidValue, error.to_string()).at(written.span, "")),
@@ -153,13 +158,13 @@ impl<'a> Roots<'a> {
     }
 
     fn index(&mut self, written: &Item) -> Option<String> {
-        let names = || BUILT_IN_INDEXES.iter().copied().chain(self.indexes.iter().map(|index| index.name.as_str()));
+        let names = || BUILT_IN_INDEXES.iter().copied().chain(self.indexes.iter().map(String::as_str));
         if names().any(|name| name == written.text) {
             return Some(written.text.clone());
         }
         let finding = Finding::error(Code::InvalidValue, format!("no index is named `{}`", written.text));
         let finding = finding.at(written.span, "");
-        let finding = finding.noting(format!("there are {}", list(&names().collect::<Vec<_>>())));
+        let finding = finding.noting(format!("there are {}", both(&names().collect::<Vec<_>>())));
         let hinted = match nearest(&written.text, names()) {
             Some(near) => finding.hinting(format!("write `{near}`")),
             None => finding.hinting("declare it: `[[index]]` with `name` and `url`"),
@@ -179,6 +184,9 @@ impl<'a> Roots<'a> {
     }
 
     fn source(&mut self, raw: &Raw, key: &str, root: &impl Fn(RootSource) -> Root) -> Option<RootSource> {
+        if raw.get("editable").or_else(|| raw.get("git")).is_some() {
+            return None;
+        }
         let present: Vec<_> = ["version", "path", "url"].into_iter().filter_map(|name| raw.get(name)).collect();
         if let [first, second, ..] = present.as_slice() {
             let message = format!("`{}` and `{}` exclude each other", first.key, second.key);
@@ -294,22 +302,32 @@ pub(super) fn duplicate(name: &PackageName, again: Span, first: Span) -> Finding
 /// Reports a text that is no package or extra name.
 pub(super) fn bad_name(error: &crate::pep::name::NameError, written: &str, span: Span) -> Finding {
     let finding = Finding::error(Code::InvalidValue, error.to_string()).at(span, "");
-    let stem_end = written.find(['[', '=', '<', '>', '!', '~', ' ', ';']).unwrap_or(written.len());
-    match written[..stem_end].parse::<PackageName>() {
-        Ok(_) if written[stem_end..].starts_with('[') => {
-            finding.hinting(format!("write `{} = {{ version = \"*\", extras = […] }}`", &written[..stem_end]))
-        }
-        Ok(_) if stem_end < written.len() => finding.hinting(format!("write `{} = \"…\"`", &written[..stem_end])),
-        _ => finding,
+    match requirement_parts(written) {
+        Some((name, _)) => finding.hinting(format!("write `{name}`")),
+        None => finding,
     }
 }
 
-/// Joins names for a sentence.
-pub(super) fn list(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+/// Reports a key of a table of requirements that is no package name.
+fn bad_key(error: &crate::pep::name::NameError, written: &str, span: Span) -> Finding {
+    let finding = Finding::error(Code::InvalidValue, error.to_string()).at(span, "");
+    match requirement_parts(written) {
+        Some((name, rest)) if rest.starts_with('[') => {
+            finding.hinting(format!("write `{name} = {{ version = \"*\", extras = […] }}`"))
+        }
+        Some((name, rest)) => finding.hinting(format!("write `{name} = \"{rest}\"`")),
+        None => finding,
+    }
 }
 
-fn percent_decoded(text: &str) -> String {
+/// Takes a requirement of pip apart: its name and what follows.
+fn requirement_parts(written: &str) -> Option<(&str, &str)> {
+    let (name, rest) = written.split_at(written.find(['[', '=', '<', '>', '!', '~', ';'])?);
+    name.trim().parse::<PackageName>().ok()?;
+    Some((name.trim(), rest.trim()))
+}
+
+pub(super) fn percent_decoded(text: &str) -> String {
     let hex = |byte: u8| (byte as char).to_digit(16);
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -11,9 +11,10 @@ use super::model::Resolution;
 use super::model::Wheels;
 use super::raw::Item;
 use super::raw::Raw;
+use super::raw::both;
+use super::raw::either;
 use super::roots::bad_name;
 use super::roots::duplicate;
-use super::roots::list;
 use super::specifier;
 use crate::diag::Code;
 use crate::diag::Finding;
@@ -21,14 +22,22 @@ use crate::diag::Span;
 use crate::pep::PackageName;
 use crate::pep::Specifiers;
 
+/// The declared indexes.
+pub(super) struct Indexes {
+    /// Those that can be used.
+    pub(super) specs: Vec<IndexSpec>,
+    /// The names of all, so that a bad address is not also reported by those who use the index.
+    pub(super) names: Vec<String>,
+}
+
 /// Reads every `[[index]]`.
-pub(super) fn indexes(tables: &[Raw], findings: &mut Vec<Finding>) -> Vec<IndexSpec> {
-    let mut indexes = Vec::new();
+pub(super) fn indexes(tables: &[Raw], findings: &mut Vec<Finding>) -> Indexes {
+    let mut specs = Vec::new();
     let mut seen: BTreeMap<String, Span> = BTreeMap::new();
     for raw in tables {
         let missing: Vec<_> = ["name", "url"].into_iter().filter(|key| raw.get(key).is_none()).collect();
         if !missing.is_empty() {
-            let finding = Finding::error(Code::MissingKey, format!("`[[index]]` needs {}", list(&missing)));
+            let finding = Finding::error(Code::MissingKey, format!("`[[index]]` needs {}", both(&missing)));
             findings.push(finding.at(raw.span, ""));
         }
         let url = raw
@@ -46,14 +55,12 @@ pub(super) fn indexes(tables: &[Raw], findings: &mut Vec<Finding>) -> Vec<IndexS
             }
             seen.entry(written.text.clone()).or_insert(written.span);
         }
-        // A name whose address is bad still exists for those who use it; the manifest is refused anyway.
-        let url = url.or_else(|| Url::parse("about:blank").ok());
         if let (Some(name), Some(url)) = (name, url) {
             let explicit = matches!(raw.get("explicit").map(|entry| &entry.value), Some(super::raw::Value::Bool(true)));
-            indexes.push(IndexSpec { name: name.text, url, explicit, span: raw.span });
+            specs.push(IndexSpec { name: name.text, url, explicit, span: raw.span });
         }
     }
-    indexes
+    Indexes { specs, names: seen.into_keys().collect() }
 }
 
 fn bad_index_name(written: &Item) -> Option<Finding> {
@@ -81,9 +88,20 @@ pub(super) fn simple_name(name: &str) -> bool {
 /// Reads an address without secrets. The text is never repeated in a message: it may hold one.
 pub(super) fn address(written: &Item, schemes: &[&str]) -> Result<Url, Finding> {
     let error = |message: String| Finding::error(Code::InvalidValue, message).at(written.span, "");
-    let url = Url::parse(&written.text).map_err(|cause| error(format!("not an address: {cause}")))?;
+    let url = Url::parse(&written.text).map_err(|cause| match cause {
+        url::ParseError::RelativeUrlWithoutBase => {
+            error("an address begins with its scheme".into()).hinting("put `https://` before it")
+        }
+        _ => error(format!("not an address: {cause}")),
+    })?;
     if !schemes.contains(&url.scheme()) {
-        return Err(error(format!("an address begins with one of {} here, not `{}`", list(schemes), url.scheme())));
+        return Err(error(format!("an address here begins with {}, not `{}`", either(schemes), url.scheme())));
+    }
+    // The standard of browsers also takes `https:host`, blanks and backslashes; tools disagree on those.
+    let after_scheme = written.text.get(url.scheme().len()..).unwrap_or_default();
+    if !after_scheme.starts_with("://") || written.text.contains(|char: char| char.is_whitespace() || char == '\\') {
+        let message = format!("an address is `{}://`, a host and a path, without blanks", url.scheme());
+        return Err(error(message));
     }
     if !url.username().is_empty() || url.password().is_some() {
         let finding = error("an address in `macml.toml` must not hold credentials".into());

@@ -49,6 +49,16 @@ fn known_mistake(name: &str, text: &str) -> Option<Finding> {
             format!("write `{name} = {key}`"),
         );
     }
+    let narrow = ascii_width(text);
+    if narrow != text {
+        let message = format!("`{text}` holds full-width characters");
+        let finding = Finding::error(Code::InvalidSpecifier, message);
+        return Some(match (narrow.parse::<Specifiers>(), bare(&narrow)) {
+            (Ok(_), _) => finding.hinting(format!("write `{narrow}`")),
+            (_, Some([exact, least])) => finding.hinting(format!("write `{exact}` or `{least}`")),
+            _ => finding.hinting("write digits and signs in their ASCII form"),
+        });
+    }
     if let Some((versions, marker)) = text.split_once(';') {
         return invalid(
             format!("a marker does not belong in the version of `{name}`"),
@@ -56,9 +66,10 @@ fn known_mistake(name: &str, text: &str) -> Option<Finding> {
         );
     }
     if let Some(suggestions) = bare(text) {
-        let finding = Finding::error(Code::BareVersion, format!("`{text}` says neither exactly nor at least"));
+        let message = format!("`{text}` has no operator: it could mean exactly or at least that version");
         let [exact, least] = suggestions;
-        return Some(finding.hinting(format!("write `{exact}` for that release, or `{least}` for that one and later")));
+        let hint = format!("write `{name} = \"{exact}\"` or `{name} = \"{least}\"`");
+        return Some(Finding::error(Code::BareVersion, message).hinting(hint));
     }
     if let Some(range) = text.strip_prefix('^').and_then(caret) {
         return invalid(format!("`{text}` is not a PEP 440 version specifier"), format!("write `{range}`"));
@@ -132,6 +143,16 @@ fn repaired(text: &str) -> Option<String> {
     better.parse::<Specifiers>().is_ok_and(|set| !set.range().is_empty()).then_some(better)
 }
 
+/// Turns the full-width digits and signs of Chinese and Japanese keyboards into ASCII.
+fn ascii_width(text: &str) -> String {
+    let narrow = |char: char| match char {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(char) - 0xfee0).unwrap_or(char),
+        '\u{3000}' => ' ',
+        other => other,
+    };
+    text.chars().map(narrow).collect()
+}
+
 /// Makes a text fit between double quotes of TOML.
 fn quoted(text: &str) -> String {
     text.replace('"', "'")
@@ -160,10 +181,10 @@ mod tests {
 
     #[test]
     fn bare_versions_get_two_suggestions() {
-        check("2.13", "bare-version: write `==2.13.*` for that release, or `>=2.13` for that one and later");
-        check("2.13.1", "bare-version: write `==2.13.1` for that release, or `>=2.13.1` for that one and later");
-        check("2.13.*", "bare-version: write `==2.13.*` for that release, or `>=2.13` for that one and later");
-        check("2.13rc1", "bare-version: write `==2.13rc1` for that release, or `>=2.13rc1` for that one and later");
+        check("2.13", "bare-version: write `torch = \"==2.13.*\"` or `torch = \">=2.13\"`");
+        check("2.13.1", "bare-version: write `torch = \"==2.13.1\"` or `torch = \">=2.13.1\"`");
+        check("2.13.*", "bare-version: write `torch = \"==2.13.*\"` or `torch = \">=2.13\"`");
+        check("2.13rc1", "bare-version: write `torch = \"==2.13rc1\"` or `torch = \">=2.13rc1\"`");
     }
 
     #[test]
@@ -177,6 +198,8 @@ mod tests {
         check(">=2.*", "invalid-specifier: write `>=2`");
         check("torch>=2", "invalid-specifier: write `torch = \">=2\"`");
         check("torch[opt]>=2", "invalid-specifier: write `torch = { version = \">=2\", extras = [\"opt\"] }`");
+        check("＞＝2.13，<3", "invalid-specifier: write `>=2.13,<3`");
+        check("２.13", "invalid-specifier: write `==2.13.*` or `>=2.13`");
         check("latest", "invalid-specifier: write `*` for any version");
         check("", "invalid-specifier: write `*` for any version");
         check("git+https://example.com/x", "unsupported: ");

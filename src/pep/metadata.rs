@@ -58,11 +58,12 @@ impl Metadata {
             match field.to_ascii_lowercase().as_str() {
                 "name" if name.is_none() => name = Some(value.parse().map_err(bad("Name"))?),
                 "version" if version.is_none() => version = Some(value.parse().map_err(bad("Version"))?),
-                "requires-python" if requires_python.is_none() => {
+                "requires-python"
+                    if requires_python.is_none()
                     // Old tools wrote `UNKNOWN` for what was not given.
-                    if !value.is_empty() && value != "UNKNOWN" {
-                        requires_python = Some(Specifiers::parse_lenient(value).map_err(bad("Requires-Python"))?);
-                    }
+                    && !value.is_empty() && value != "UNKNOWN" =>
+                {
+                    requires_python = Some(Specifiers::parse_lenient(value).map_err(bad("Requires-Python"))?);
                 }
                 "requires-dist" => {
                     requires_dist.push(Requirement::parse_lenient(value).map_err(bad("Requires-Dist"))?);

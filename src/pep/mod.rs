@@ -1,4 +1,13 @@
 //! Vocabulary fixed by the Python packaging standards, one file for each.
+//!
+//! Everything answers as the `packaging` package from PyPI does; a live test compares them. On purpose it does not:
+//!
+//! * `===` takes a version and compares versions, not texts: `===1.0` admits `1.0.0`.
+//! * `*` alone is the set of specifiers that admits everything.
+//! * Numbers end at 64 bits; names are ASCII and neither begin nor end in `-`, `_` or `.`, in wheel names too.
+//! * A requirement is one line, without control characters.
+//! * A marker compares a variable with a text, never two of a kind; `extras` and `dependency_groups` belong to
+//!   lockfiles; a text in a marker holds no backslash. Comparisons that `packaging` answers with an error are false.
 
 pub mod hash;
 pub mod name;
@@ -9,8 +18,9 @@ pub mod range;
 pub mod marker;
 pub mod requirement;
 
-pub mod tag;
 pub mod wheel_name;
+
+pub mod tag;
 
 pub mod metadata;
 
@@ -18,7 +28,7 @@ pub mod metadata;
 mod tests;
 
 pub use hash::Sha256;
-pub use marker::{Marker, MarkerEnv, Truth};
+pub use marker::{Marker, MarkerEnv, Truth, Variable};
 pub use metadata::Metadata;
 pub use name::{ExtraName, PackageName};
 pub use range::{Point, VersionRange};

@@ -152,7 +152,7 @@ fn mend_one(operator: &str, version: &str) -> Option<String> {
         "!=~" => ("!=", version),
         _ => (operator, version),
     };
-    let version = version.trim_matches(['\'', '"']);
+    let version = version.trim_matches(['\'', '"']).trim_end_matches('.');
     Some(match (operator, version.strip_suffix('*')) {
         ("==" | "!=", Some(stem)) => format!("{operator}{}.*", stem.trim_end_matches('.')),
         ("~=", Some(stem)) => format!("=={}.*", stem.trim_end_matches('.')),

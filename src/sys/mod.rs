@@ -5,5 +5,7 @@
 mod env;
 pub mod fs;
 pub mod http;
+mod turn;
 
 pub use env::Env;
+pub use turn::Turn;

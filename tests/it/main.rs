@@ -1,11 +1,17 @@
 //! The one test target. Each module says what belongs in it.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests may look at the world and stop at once")]
 
-/// What several tests share.
-mod support;
-
+// The lockfile: fixtures of every version, its schema, and writing as one step.
+mod lock;
+// The manifests that we show, and their locks.
+mod examples;
 // How good and bad macml.toml files are read and explained.
 mod manifest;
+// The transcripts in README.md and README.zh-CN.md.
+mod readme;
+// What several tests share.
+mod support;
+
 // Resolver scenarios of another project.
 mod packse;
 // The solver against brute force, on generated universes.
@@ -16,7 +22,15 @@ mod scenarios;
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
 mod tidy;
+
+// Asking indexes, mirrors and caches over loopback.
+mod index;
 // Pages and METADATA of the real index.
 mod live_index;
 // macml and uv on the same real lists.
 mod uv_agreement;
+// Everything in `pep/` against the `packaging` package (live).
+mod oracle;
+
+// The binary: arguments, streams, exit codes, JSON.
+mod cli;

@@ -174,10 +174,8 @@ fn chosen(resolution: &Resolution) -> Preferences {
 }
 
 fn parse(scenario: &Scenario) -> Manifest {
-    let target = format!(
-        "[target]\nchip = \"m1\"\nmacos = \"14.0\"\ngpu = \"optional\"\npython = \"{}\"\n",
-        scenario.python
-    );
+    let target =
+        format!("[target]\nchip = \"m1\"\nmacos = \"14.0\"\ngpu = \"optional\"\npython = \"{}\"\n", scenario.python);
     let text = match scenario.manifest.contains("[target]") {
         true => scenario.manifest.clone(),
         false => format!("{target}{}", scenario.manifest),
@@ -273,7 +271,8 @@ fn compare_findings(resolution: &Resolution, expected: &[String]) -> Result<(), 
         let words: Vec<String> = words.split(',').map(|word| word.trim().to_owned()).collect();
         let said = |at: &usize| {
             let finding = left[*at];
-            let whole = format!("{} {} {}", finding.message, finding.notes.join(" "), finding.hint.as_deref().unwrap_or(""));
+            let whole =
+                format!("{} {} {}", finding.message, finding.notes.join(" "), finding.hint.as_deref().unwrap_or(""));
             finding.code.as_str() == code && missing(&whole, &words, "finding").is_ok()
         };
         let at = (0..left.len()).find(said).ok_or_else(|| format!("no finding `{line}`"))?;

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use macml::manifest::Context;
+use proptest::prelude::*;
+
 use crate::manifest::cases;
 
 const MANIFEST_SCHEMA: &str = "schema/macml.schema.json";
@@ -17,18 +20,57 @@ fn the_manifest_schema_is_not_stale() {
     assert!(committed == now, "{MANIFEST_SCHEMA} is stale: run this test with MACML_BLESS=1 and commit the file");
 }
 
+/// The manifest's schema, compiled.
+struct Schema {
+    schemas: boon::Schemas,
+    index: boon::SchemaIndex,
+}
+
+impl Schema {
+    fn new() -> Self {
+        let schema: serde_json::Value = serde_json::from_str(&macml::manifest::schema::text()).unwrap();
+        let mut compiler = boon::Compiler::new();
+        compiler.set_default_draft(boon::Draft::V2020_12);
+        compiler.add_resource("macml.json", schema).unwrap();
+        let mut schemas = boon::Schemas::new();
+        let index = compiler.compile("macml.json", &mut schemas).unwrap();
+        Self { schemas, index }
+    }
+
+    fn passes(&self, text: &str) -> Result<(), String> {
+        let table: toml::Table = text.parse().unwrap();
+        let value = json(toml::Value::Table(table));
+        self.schemas.validate(&value, self.index).map_err(|error| format!("{error:#}"))
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// An editor must not underline what macml takes.
+    #[test]
+    fn the_manifest_schema_is_never_stricter_than_macml(
+        cut in 0..1500_usize,
+        length in 0..30_usize,
+        put in r#"[\[\]{}="',.#\na-z0-9*<>~! _/:@-]{0,8}"#,
+    ) {
+        thread_local!(static SCHEMA: Schema = Schema::new());
+        let design = include_str!("../manifests/valid/design.toml");
+        let start = cut.min(design.len());
+        let end = (start + length).min(design.len());
+        let text = format!("{}{put}{}", &design[..start], &design[end..]);
+        let context = Context { folder: "x", version: &semver::Version::new(0, 1, 0) };
+        if macml::manifest::parse(&text, context).is_ok() {
+            let result = SCHEMA.with(|schema| schema.passes(&text));
+            prop_assert!(result.is_ok(), "{}\n{}", result.unwrap_err(), text);
+        }
+    }
+}
+
 #[test]
 fn the_manifest_schema_agrees_with_the_manifests() {
-    let schema: serde_json::Value = serde_json::from_str(&macml::manifest::schema::text()).unwrap();
-    let mut compiler = boon::Compiler::new();
-    compiler.set_default_draft(boon::Draft::V2020_12);
-    compiler.add_resource("macml.json", schema).unwrap();
-    let mut schemas = boon::Schemas::new();
-    let index = compiler.compile("macml.json", &mut schemas).unwrap();
-    let passes = |text: &str| {
-        let table: toml::Table = text.parse().unwrap();
-        schemas.validate(&json(toml::Value::Table(table)), index).map_err(|error| format!("{error:#}"))
-    };
+    let schema = Schema::new();
+    let passes = |text: &str| schema.passes(text);
 
     let mut wrong = Vec::new();
     for (path, text) in cases("valid") {

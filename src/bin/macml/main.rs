@@ -1,1 +1,55 @@
-fn main() {}
+//! The `macml` command: parse, put together, dispatch, exit code. The only user of clap, colours and progress bars.
+
+mod args;
+mod commands;
+mod context;
+mod error;
+mod printer;
+mod progress;
+mod render;
+mod report;
+
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use macml::sys::Env;
+
+use crate::args::Command;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::printer::Colors;
+use crate::printer::Level;
+use crate::printer::Printer;
+
+fn main() -> ExitCode {
+    let words = std::env::args_os().collect::<Vec<_>>();
+    let env = match Env::capture() {
+        Ok(env) => env,
+        Err(cause) => {
+            let colors = Colors { stdout: anstream::ColorChoice::Never, stderr: anstream::ColorChoice::Never };
+            return CommandError::no_folder(cause).show(&Printer::new(colors, Level::Normal));
+        }
+    };
+    let typed = args::color_in(&words);
+    let colors = Colors {
+        stdout: context::color(typed, &env, std::io::stdout().is_terminal().into()),
+        stderr: context::color(typed, &env, std::io::stderr().is_terminal().into()),
+    };
+    run(&words, env, colors)
+}
+
+fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
+    let args = match args::parse(words) {
+        Ok(args) => args,
+        Err(error) => return error::usage(&error, colors),
+    };
+    let context = match Context::new(&args.global, env, std::io::stderr().is_terminal().into()) {
+        Ok(context) => context,
+        Err(error) => return error.show(&Printer::new(colors, Level::Normal)),
+    };
+    let printer = Printer::new(colors, context.level);
+    match args.command {
+        Command::Lock(args) => commands::lock::run(&args, &context, &printer),
+    }
+}

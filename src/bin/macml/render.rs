@@ -1,4 +1,4 @@
-//! Findings as text with carets, or as JSON. The one place that lays them out.
+//! Findings as text with carets. The one place that lays them out.
 //!
 //! Text carries ANSI styles; printing it through `anstream` drops them where they do not belong.
 
@@ -32,31 +32,6 @@ pub(crate) fn finding(finding: &Finding, source: Option<&Source>) -> String {
     group = group.elements(finding.notes.iter().map(|note| Level::NOTE.message(note)));
     group = group.elements(finding.hint.iter().map(|hint| Level::HELP.message(hint)));
     Renderer::styled().hyperlink(false).render(&[group]) + "\n"
-}
-
-/// Returns findings as JSON: their own fields, and line and column (from 1, in characters) of each label.
-pub(crate) fn json(findings: &[Finding], source: Option<&Source>) -> serde_json::Value {
-    let place = |span: Span| {
-        let (line, column) = source?.line_column(span.start);
-        let (end_line, end_column) = source?.line_column(span.end);
-        Some(serde_json::json!({ "line": line, "column": column, "end-line": end_line, "end-column": end_column }))
-    };
-    let one = |finding: &Finding| {
-        let labels = finding
-            .labels
-            .iter()
-            .map(|label| serde_json::json!({ "span": label.span, "place": place(label.span), "text": label.text }));
-        serde_json::json!({
-            "code": finding.code,
-            "severity": finding.severity,
-            "message": finding.message,
-            "file": source.map(|source| source.name.as_str()),
-            "labels": labels.collect::<Vec<_>>(),
-            "notes": finding.notes,
-            "hint": finding.hint,
-        })
-    };
-    findings.iter().map(one).collect()
 }
 
 /// Cuts a span to the text, at characters.

@@ -22,39 +22,37 @@ use crate::pep::version::Specifiers;
 use crate::pep::version::Version;
 
 /// More combinations than this are not tried; each comparison is then decided by itself.
-const MOST_COMBINATIONS: usize = 4096;
+const MOST_COMBINATIONS: usize = 1000;
 
 type Triple = [u64; 3];
 
 impl Marker {
     /// Evaluates for `env`; `extras` are the extras asked for (`extra == "…"` is false when there are none).
     pub fn evaluate(&self, env: &MarkerEnv, extras: &[ExtraName]) -> Truth {
-        let mut patches = Line::patches(env);
-        let mut releases = Line::releases(env);
+        let (mut patches, mut releases) = (None, None);
         self.root.visit(&mut |compare| {
             let line = match compare.variable {
-                Variable::PythonFullVersion | Variable::ImplementationVersion => &mut patches,
-                Variable::PlatformRelease => &mut releases,
+                Variable::PythonFullVersion | Variable::ImplementationVersion => {
+                    patches.get_or_insert_with(|| Line::patches(env))
+                }
+                Variable::PlatformRelease => releases.get_or_insert_with(|| Line::releases(env)),
                 _ => return,
             };
             if let Some(line) = line {
                 compare.cut(line);
             }
         });
-        let patches = patches.map_or_else(Vec::new, Line::values);
-        let releases = releases.map_or_else(Vec::new, Line::values);
+        let patches = patches.flatten().map_or_else(Vec::new, Line::values);
+        let releases = releases.flatten().map_or_else(Vec::new, Line::values);
         if patches.len().max(1) * releases.len().max(1) > MOST_COMBINATIONS {
-            let machine = Machine { env, extras, patch: None, release: None };
-            return self.root.decide(&|compare| compare.decide_alone(&machine, &patches, &releases));
+            return self.root.decide(&|compare| compare.decide_alone(env, extras));
         }
-        let mut truths = Vec::new();
-        for patch in each(&patches) {
-            for release in each(&releases) {
+        common(each(&patches).flat_map(|patch| {
+            each(&releases).map(move |release| {
                 let machine = Machine { env, extras, patch, release };
-                truths.push(self.root.decide(&|compare| compare.decide(&machine)));
-            }
-        }
-        common(truths)
+                self.root.decide(&|compare| compare.decide(&machine))
+            })
+        }))
     }
 }
 
@@ -64,8 +62,10 @@ fn each(values: &[Value]) -> impl Iterator<Item = Option<&Value>> {
     values.iter().map(Some).chain(nothing)
 }
 
-fn common(truths: impl IntoIterator<Item = Truth>) -> Truth {
-    truths.into_iter().reduce(|one, other| if one == other { one } else { Truth::Unknown }).unwrap_or(Truth::Unknown)
+/// Returns what all agree on.
+fn common(mut truths: impl Iterator<Item = Truth>) -> Truth {
+    let first = truths.next().unwrap_or(Truth::Unknown);
+    if first != Truth::Unknown && truths.all(|truth| truth == first) { first } else { Truth::Unknown }
 }
 
 impl Truth {
@@ -96,12 +96,12 @@ impl Expr {
 /// A value of a variable that is a version.
 struct Value {
     text: String,
-    version: Option<Version>,
+    version: Version,
 }
 
 impl Value {
     fn of(version: &Version) -> Self {
-        Self { text: version.to_string(), version: Some(version.clone()) }
+        Self { text: version.to_string(), version: version.clone() }
     }
 
     fn triple(triple: Triple) -> Self {
@@ -154,7 +154,7 @@ impl Line {
         self.cuts.extend(cuts);
     }
 
-    /// Returns the first version of each stretch; none when nothing compares the value.
+    /// Returns the first version of each stretch.
     fn values(self) -> Vec<Value> {
         std::iter::once(self.lowest).chain(self.cuts).map(Value::triple).collect()
     }
@@ -205,22 +205,29 @@ impl Compare {
     }
 
     /// Decides over all values of its own variable, whatever the rest of the marker asks.
-    fn decide_alone(&self, machine: &Machine<'_>, patches: &[Value], releases: &[Value]) -> Truth {
-        let Machine { env, extras, .. } = *machine;
+    fn decide_alone(&self, env: &MarkerEnv, extras: &[ExtraName]) -> Truth {
+        let values = |line: Option<Line>| {
+            line.map_or_else(Vec::new, |mut line| {
+                self.cut(&mut line);
+                line.values()
+            })
+        };
         match self.variable {
             Variable::PythonFullVersion | Variable::ImplementationVersion => {
-                common(each(patches).map(|patch| self.decide(&Machine { env, extras, patch, release: None })))
+                let patches = values(Line::patches(env));
+                common(each(&patches).map(|patch| self.decide(&Machine { env, extras, patch, release: None })))
             }
             Variable::PlatformRelease => {
-                common(each(releases).map(|release| self.decide(&Machine { env, extras, patch: None, release })))
+                let releases = values(Line::releases(env));
+                common(each(&releases).map(|release| self.decide(&Machine { env, extras, patch: None, release })))
             }
-            _ => self.decide(machine),
+            _ => self.decide(&Machine { env, extras, patch: None, release: None }),
         }
     }
 
     fn decide(&self, machine: &Machine<'_>) -> Truth {
         let env = machine.env;
-        let text = |value: &str| Truth::of(self.holds(&Value { text: value.to_owned(), version: None }));
+        let text = |value: &str| Truth::of(self.holds_as_text(self.operator, value));
         match self.variable {
             Variable::OsName => text(&env.os_name),
             Variable::SysPlatform => text(&env.sys_platform),
@@ -264,9 +271,7 @@ impl Compare {
 
     fn holds(&self, value: &Value) -> bool {
         match &self.meaning {
-            Meaning::Specifier(specifiers) => {
-                value.version.as_ref().is_some_and(|version| specifiers.contains(version))
-            }
+            Meaning::Specifier(specifiers) => specifiers.contains(&value.version),
             Meaning::Identity(text) => text.to_lowercase() == value.text.to_lowercase(),
             Meaning::Candidate(_) if self.operator == Operator::Identical => {
                 self.text.to_lowercase() == value.text.to_lowercase()

@@ -97,8 +97,8 @@ pub enum Variable {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Expr {
-    And(Vec<Expr>),
-    Or(Vec<Expr>),
+    And(Vec<Self>),
+    Or(Vec<Self>),
     Compare(Box<Compare>),
 }
 

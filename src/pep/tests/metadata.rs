@@ -1,6 +1,13 @@
 //! METADATA as old and new tools write it.
 
+use proptest::prelude::*;
+
+use crate::pep::Marker;
 use crate::pep::Metadata;
+use crate::pep::Requirement;
+use crate::pep::Specifiers;
+use crate::pep::Version;
+use crate::pep::WheelName;
 
 fn parse(text: &str) -> Metadata {
     Metadata::parse(text.as_bytes()).unwrap()
@@ -56,4 +63,30 @@ fn unreadable() {
     assert!(error.starts_with("field `Requires-Dist`: `six >=x` is not a dependency specifier: "), "{error}");
     assert!(Metadata::parse(b"Name: foo\nVersion: x\n").is_err());
     assert!(Metadata::parse(b"Name: foo\nVersion: 1\nRequires-Python: x\n").is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever a stranger publishes is read or refused; what is read can be written and read again.
+    #[test]
+    fn no_text_stops_the_program(
+        text in "[ -~\u{e9}\u{3000}]{0,30}",
+        body in "[0-9a-z.*+!=<>~, ()'\";\\[\\]@_-]{0,40}",
+        bytes in prop::collection::vec(any::<u8>(), 0..60),
+    ) {
+        let _ = Metadata::parse(&bytes);
+        for text in [&text, &body] {
+            let _ = Specifiers::parse_lenient(text);
+            let _ = text.parse::<Marker>();
+            let _ = format!("foo-{text}-py3-none-any.whl").parse::<WheelName>();
+            let _ = Metadata::parse(format!("Name: foo\nVersion: 1\nRequires-Dist: foo{text}\n").as_bytes());
+            if let Ok(requirement) = Requirement::parse_lenient(&format!("foo {text}")) {
+                prop_assert_eq!(requirement.to_string().parse::<Requirement>().unwrap(), requirement);
+            }
+            if let Ok(version) = text.parse::<Version>() {
+                prop_assert_eq!(version.to_string().parse::<Version>().unwrap(), version);
+            }
+        }
+    }
 }

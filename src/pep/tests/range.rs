@@ -100,7 +100,7 @@ fn points() -> impl Strategy<Value = Point> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn points_are_in_one_order(a in points(), b in points(), c in points()) {

@@ -79,6 +79,7 @@ fn legacy_specifiers() {
     check("!=~3.0", "!=3.0");
     check("~=3.8.*", "==3.8.*");
     check(">= '2.7'", ">=2.7");
+    check(">=2.7.,<3", ">=2.7, <3");
     check("<3.13,>=3.9", "<3.13, >=3.9");
     for text in ["1.2", "python", ">=", ">=x", "=>3", "== 1.2 or 3"] {
         assert!(Specifiers::parse_lenient(text).is_err(), "{text}");

@@ -124,6 +124,10 @@ impl HttpError {
             Some(error) => return Self::Tls { host, reason: error.to_string() },
             None => {}
         }
+        if cause.is_connect() && reason.contains("handshake eof") {
+            let reason = "the server ended the handshake; does it speak TLS there?".to_owned();
+            return Self::Tls { host, reason };
+        }
         if cause.is_dns() {
             Self::Dns { host, reason }
         } else if cause.is_connect() {

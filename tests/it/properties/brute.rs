@@ -203,8 +203,10 @@ impl State<'_> {
         }
         for release in 0..self.case.packages[package].releases.len() {
             let wish = self.case.wish(package, release);
-            let admitted = self.case.counts_from_the_start(package, release) || self.case.demanded_anywhere(package, release);
-            let wanted = self.asked.iter().all(|(to, spec)| *to != package || self.case.allowed(package, *spec, release));
+            let admitted =
+                self.case.counts_from_the_start(package, release) || self.case.demanded_anywhere(package, release);
+            let wanted =
+                self.asked.iter().all(|(to, spec)| *to != package || self.case.allowed(package, *spec, release));
             if !admitted || !wanted || !self.case.available(package, release, self.minor) {
                 continue;
             }
@@ -244,7 +246,8 @@ impl State<'_> {
                 Applies::Always => {}
                 Applies::Depends => {
                     let other = lines.iter().any(|(other, other_mark)| {
-                        let complement = |patch: &u16| mark.holds(self.minor, *patch) != other_mark.holds(self.minor, *patch);
+                        let complement =
+                            |patch: &u16| mark.holds(self.minor, *patch) != other_mark.holds(self.minor, *patch);
                         other.to == dep.to && Case::patches(self.minor).iter().all(complement)
                     });
                     let newest = Case::patches(self.minor).last().copied().unwrap();

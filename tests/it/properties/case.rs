@@ -357,9 +357,12 @@ impl Files {
         let mac = |minor: u16| format!("cp3{minor}-cp3{minor}-macosx_11_0_arm64");
         match self {
             Self::Pure => vec!["py3-none-any".to_owned()],
-            Self::For(mask) => {
-                MINORS.iter().enumerate().filter(|(bit, _)| mask >> bit & 1 == 1).map(|(_, minor)| mac(*minor)).collect()
-            }
+            Self::For(mask) => MINORS
+                .iter()
+                .enumerate()
+                .filter(|(bit, _)| mask >> bit & 1 == 1)
+                .map(|(_, minor)| mac(*minor))
+                .collect(),
             Self::StableAbi(minor) => vec![format!("cp3{minor}-abi3-macosx_14_0_arm64")],
             Self::NewerMac => vec!["py3-none-macosx_26_0_arm64".to_owned()],
             Self::Linux => vec!["py3-none-manylinux_2_17_x86_64".to_owned()],
@@ -435,7 +438,10 @@ fn tidy((mut packages, roots, (constraint, over, prerelease, locked, locked_pyth
     });
     Case {
         constraints: constraint.filter(|(package, _)| packages[*package].kind != Kind::Slide).into_iter().collect(),
-        overrides: over.filter(|(package, _)| !is_root(*package) && packages[*package].kind != Kind::Slide).into_iter().collect(),
+        overrides: over
+            .filter(|(package, _)| !is_root(*package) && packages[*package].kind != Kind::Slide)
+            .into_iter()
+            .collect(),
         prereleases: prerelease.into_iter().collect(),
         locked: locked.collect(),
         locked_python,
@@ -460,8 +466,13 @@ fn package(size: usize) -> impl Strategy<Value = Package> {
 
 fn dep(size: usize) -> impl Strategy<Value = Dep> {
     let inside = prop_oneof![4 => Just(0u8), 1 => Just(1), 1 => Just(2)];
-    (0..size, spec(), extra(), inside, mark())
-        .prop_map(|(to, spec, extra, inside, mark)| Dep { to, spec, extra, inside, mark })
+    (0..size, spec(), extra(), inside, mark()).prop_map(|(to, spec, extra, inside, mark)| Dep {
+        to,
+        spec,
+        extra,
+        inside,
+        mark,
+    })
 }
 
 fn extra() -> impl Strategy<Value = u8> {

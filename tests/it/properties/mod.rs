@@ -65,9 +65,8 @@ fn solver_agrees_with_brute_force() {
         let mut bytes = [0; 32];
         bytes[..8].copy_from_slice(&seed.to_le_bytes());
         let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
-        let outcome = runner.run(&(case::cases(), any::<u64>()), |(case, seed)| {
-            compare(&case, seed, &mut tally.borrow_mut())
-        });
+        let outcome =
+            runner.run(&(case::cases(), any::<u64>()), |(case, seed)| compare(&case, seed, &mut tally.borrow_mut()));
         if let Err(error) = outcome {
             panic!("MACML_SEED={seed} repeats it\n{error}");
         }
@@ -135,9 +134,10 @@ fn compare(case: &Case, seed: u64, tally: &mut Tally) -> TestCaseResult {
         let better = answers.iter().find(|answer| Some(root_ranks(case, answer)) == best(true)).unwrap();
         return Err(TestCaseError::fail(format!("roots can be better: {}\n{straight}", show(case, better))));
     }
-    let dominating = answers.iter().filter(is_grounded).find(|other| {
-        root_ranks(case, other) == ranks && dominates(case, other, chosen)
-    });
+    let dominating = answers
+        .iter()
+        .filter(is_grounded)
+        .find(|other| root_ranks(case, other) == ranks && dominates(case, other, chosen));
     if let Some(other) = dominating {
         return Err(TestCaseError::fail(format!("everything can be better: {}\n{straight}", show(case, other))));
     }
@@ -151,7 +151,8 @@ fn check_details(case: &Case, resolution: &Resolution, chosen: &Answer) -> TestC
         let requires: BTreeSet<&str> =
             resolution.packages[&name.parse().unwrap()].requires.iter().map(|one| one.as_str()).collect();
         // A package that asks for an extra of itself may or may not be listed.
-        let expected: BTreeSet<String> = chosen.edges.get(&at).into_iter().flatten().map(|to| Case::name(*to)).collect();
+        let expected: BTreeSet<String> =
+            chosen.edges.get(&at).into_iter().flatten().map(|to| Case::name(*to)).collect();
         let without_itself = |names: BTreeSet<String>| names.into_iter().filter(|one| *one != name).collect::<Vec<_>>();
         let requires = without_itself(requires.into_iter().map(str::to_owned).collect());
         prop_assert_eq!(requires, without_itself(expected), "edges of {}", name);
@@ -160,7 +161,14 @@ fn check_details(case: &Case, resolution: &Resolution, chosen: &Answer) -> TestC
     for patch in Case::patches(minor) {
         let version = format!("3.{minor}.{patch}").parse().unwrap();
         let left = resolution.python_full.contains(&version);
-        prop_assert_eq!(left, chosen.patches.contains(&patch), "3.{}.{} in `{}`", minor, patch, &resolution.python_full);
+        prop_assert_eq!(
+            left,
+            chosen.patches.contains(&patch),
+            "3.{}.{} in `{}`",
+            minor,
+            patch,
+            &resolution.python_full
+        );
     }
     Ok(())
 }
@@ -172,10 +180,9 @@ fn releases(case: &Case, resolution: &Resolution) -> Result<BTreeMap<usize, usiz
     for (name, package) in &resolution.packages {
         let at = at(name.as_str()).ok_or_else(|| TestCaseError::fail(format!("unknown package `{name}`")))?;
         let count = case.packages[at].releases.len();
-        let found = (0..count).find(|release| {
-            case.version(at, *release).text().parse() == Ok(package.version.clone())
-        });
-        let found = found.ok_or_else(|| TestCaseError::fail(format!("unknown release `{name} {}`", package.version)))?;
+        let found = (0..count).find(|release| case.version(at, *release).text().parse() == Ok(package.version.clone()));
+        let found =
+            found.ok_or_else(|| TestCaseError::fail(format!("unknown release `{name} {}`", package.version)))?;
         releases.insert(at, found);
     }
     Ok(releases)
@@ -187,9 +194,10 @@ fn root_ranks(case: &Case, answer: &Answer) -> Vec<brute::Rank> {
 
 /// Says whether every package that both have is at least as good in `one` as in `other`, and some is better.
 fn dominates(case: &Case, one: &Answer, other: &Answer) -> bool {
-    let common = one.releases.iter().filter_map(|(at, release)| {
-        Some((case.rank(*at, *release), case.rank(*at, *other.releases.get(at)?)))
-    });
+    let common = one
+        .releases
+        .iter()
+        .filter_map(|(at, release)| Some((case.rank(*at, *release), case.rank(*at, *other.releases.get(at)?))));
     let common: Vec<_> = common.collect();
     common.iter().all(|(one, other)| one <= other) && common.iter().any(|(one, other)| one < other)
 }
@@ -203,13 +211,17 @@ fn show(case: &Case, answer: &Answer) -> String {
 fn ask(case: &Case) -> Request {
     let specifiers = |spec: case::Spec| -> Specifiers { spec.text().parse().unwrap() };
     let mut env = mac_env(">=3.11,<3.14");
-    env.roots = case.roots.iter().map(|line| Root {
-        source: RootSource::Versions(specifiers(line.spec)),
-        extras: (line.extra != 0).then(|| EXTRAS[line.extra as usize].parse().unwrap()).into_iter().collect(),
-        marker: line.mark.text().map(|text| text.parse().unwrap()),
-        table: if line.framework == Framework::Yes { RootTable::Frameworks } else { RootTable::Dependencies },
-        ..root(&Case::name(line.to), "")
-    }).collect();
+    env.roots = case
+        .roots
+        .iter()
+        .map(|line| Root {
+            source: RootSource::Versions(specifiers(line.spec)),
+            extras: (line.extra != 0).then(|| EXTRAS[line.extra as usize].parse().unwrap()).into_iter().collect(),
+            marker: line.mark.text().map(|text| text.parse().unwrap()),
+            table: if line.framework == Framework::Yes { RootTable::Frameworks } else { RootTable::Dependencies },
+            ..root(&Case::name(line.to), "")
+        })
+        .collect();
     let named = |table: &BTreeMap<usize, case::Spec>| {
         table.iter().map(|(at, spec)| (Case::name(*at).parse().unwrap(), specifiers(*spec))).collect()
     };

@@ -1,4 +1,8 @@
-//! What several tests share.
+//! What tests share: made-up packages, in memory and as real wheels, and servers on loopback.
 
+pub(crate) mod published;
+pub(crate) mod server;
+pub(crate) mod socks;
 pub(crate) mod solving;
 pub(crate) mod universe;
+pub(crate) mod wheel;

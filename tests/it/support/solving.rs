@@ -28,11 +28,7 @@ pub(crate) fn mac_env(python: &str) -> EnvSpec {
     EnvSpec {
         name: "default".to_owned(),
         platforms: vec![Platform::MacosArm64],
-        mac: Some(MacFloor {
-            macos: MacosVersion::new(14, 0),
-            macos_span: (0..0).into(),
-            chip: "m1".parse().unwrap(),
-        }),
+        mac: Some(MacFloor { macos: MacosVersion::new(14, 0), macos_span: (0..0).into(), chip: "m1".parse().unwrap() }),
         glibc: (2, 28),
         gpu: Gpu::Optional,
         python: python.parse().unwrap(),

@@ -134,7 +134,8 @@ impl Universe {
     /// Returns the wheels by path or address.
     pub(crate) fn direct(&self) -> BTreeMap<PackageName, Arc<File>> {
         let packages = self.indexes.get("direct").into_iter().flatten();
-        let releases = packages.flat_map(|(name, releases)| releases.iter().map(move |(version, rel)| (name, version, rel)));
+        let releases =
+            packages.flat_map(|(name, releases)| releases.iter().map(move |(version, rel)| (name, version, rel)));
         let file = |(name, version, rel): (&String, &String, &Rel)| {
             (name.parse().unwrap(), rel.release(name, version).wheels[0].clone())
         };

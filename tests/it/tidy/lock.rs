@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const BANNED: [&str; 5] = ["openssl", "openssl-sys", "native-tls", "aws-lc-rs", "aws-lc-sys"];
 
 /// Crates that are there in two or more incompatible versions, and who holds on to the older one.
-const TWICE: [(&str, &str); 10] = [
+const TWICE: [(&str, &str); 8] = [
     ("base64", "boon, in tests only, is a release behind"),
     ("core-foundation", "system-configuration, which reads the Mac's proxy settings, is a release behind"),
     ("embedded-io", "postcard names two in optional features; neither is compiled"),
@@ -14,8 +14,6 @@ const TWICE: [(&str, &str); 10] = [
     ("r-efi", "follows getrandom, on UEFI only"),
     ("syn", "the ecosystem is on its way from 2 to 3; build time only"),
     ("synstructure", "follows syn"),
-    ("thiserror", "pep508_rs is on 1"),
-    ("thiserror-impl", "follows thiserror"),
     ("windows-sys", "ring is on 0.52; Windows only"),
 ];
 

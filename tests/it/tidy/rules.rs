@@ -222,7 +222,7 @@ pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
 }
 
 /// Crates and where they may be named. What a crate is for is said in Cargo.toml.
-const HOMES: [(&str, &[&str]); 18] = [
+const HOMES: [(&str, &[&str]); 19] = [
     ("annotate_snippets", &["src/bin/macml/"]),
     ("anstream", &["src/bin/macml/"]),
     ("anstyle", &["src/bin/macml/"]),
@@ -235,10 +235,12 @@ const HOMES: [(&str, &[&str]); 18] = [
     ("pubgrub", &["src/resolve/"]),
     ("reqwest", &["src/sys/http"]),
     ("rustls", &["src/sys/http"]),
-    ("sha2", &["src/sys/", "src/pep/hash.rs"]),
+    ("rustls_platform_verifier", &["src/sys/http"]),
+    // `pep/hash.rs` for bytes at hand, the others for bytes that stream by.
+    ("sha2", &["src/pep/hash.rs", "src/sys/", "src/index/"]),
     ("tempfile", &["src/sys/"]),
     ("tokio", &["src/sys/http", "src/index/"]),
-    ("toml", &["src/manifest/", "src/lock/", "src/index/config", "src/knowledge/", "src/bin/macml/"]),
+    ("toml", &["src/manifest/", "src/lock/", "src/index/user_config.rs", "src/knowledge/", "src/bin/macml/"]),
     ("version_ranges", &["src/pep/range", "src/resolve/"]),
     ("zip", &["src/index/remote_zip", "src/install/"]),
 ];

@@ -8,7 +8,6 @@ use super::Context;
 use super::floor::Floors;
 use super::floor::Keys;
 use super::model::EnvSpec;
-use super::model::IndexSpec;
 use super::model::Manifest;
 use super::model::Resolution;
 use super::model::Root;
@@ -38,15 +37,15 @@ pub(super) fn validate(file: &Raw, context: &Context<'_>, findings: &mut Vec<Fin
         run_env: settings::run_env(file.table("run").and_then(|run| run.table("env")), findings),
         indexes: Vec::new(),
     };
-    let envs = environments(file, &indexes, &resolution, findings);
-    manifest.indexes = indexes;
+    let envs = environments(file, &indexes.names, &resolution, findings);
+    manifest.indexes = indexes.specs;
     manifest.envs = envs?;
     Some(manifest)
 }
 
 fn environments(
     file: &Raw,
-    indexes: &[IndexSpec],
+    indexes: &[String],
     resolution: &Resolution,
     findings: &mut Vec<Finding>,
 ) -> Option<Vec<EnvSpec>> {
@@ -149,3 +148,6 @@ fn no_target(file: &Raw) -> Finding {
     let finding = Finding::error(Code::MissingKey, message).at(start, "");
     finding.hinting("add `[target]` with for example `chip = \"m1\"`, `macos = \"14.0\"`, `python = \">=3.11,<3.14\"`")
 }
+
+#[cfg(test)]
+mod tests;

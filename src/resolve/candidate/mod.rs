@@ -258,7 +258,7 @@ impl Selector {
         let mut needs_macos: Option<MacosVersion> = None;
         let mut needs_glibc: Option<(u16, u16)> = None;
         let mut others = BTreeSet::new();
-        let (mut intel, mut free_threaded) = (false, false);
+        let (mut intel, mut free_threaded, mut here) = (false, false, false);
         for file in &release.wheels {
             let wheel = &file.wheel;
             let right_python = supports(wheel, python);
@@ -270,7 +270,10 @@ impl Selector {
                     needs_glibc = Some(needs_glibc.map_or(needs, |other| other.min(needs)));
                 }
                 (Place::Here(_), Support::FreeThreaded) => free_threaded = true,
-                (Place::Here(_), _) => others.extend(pythons(wheel)),
+                (Place::Here(_), _) => {
+                    here = true;
+                    others.extend(pythons(wheel));
+                }
                 (Place::Intel, _) => intel = true,
                 (Place::Elsewhere, _) => {}
             }
@@ -281,6 +284,7 @@ impl Selector {
             _ if free_threaded => Unfit::OnlyFreeThreaded { python },
             _ if !others.is_empty() => Unfit::NoPython { python, others },
             _ if intel => Unfit::OnlyIntel,
+            _ if here => Unfit::NoPython { python, others },
             _ => Unfit::OnlyOtherPlatforms { platform: self.target.platform },
         }
     }
@@ -320,11 +324,12 @@ enum Place {
 
 fn mac_place(tag: &str, floor: MacosVersion) -> Place {
     let Some((macos, arch)) = mac_tag(tag) else { return Place::Elsewhere };
-    match arch {
-        "arm64" | "universal2" if macos <= floor => Place::Here(None),
+    match (arch, macos.major(), macos.minor()) {
+        ("universal2", 10, _) => Place::Here(None),
         // From macOS 11 on, installers list no minor releases: a tag with one fits no machine at all.
-        "arm64" | "universal2" if macos.minor() == 0 => Place::Here(Some(Lowest::Macos(macos))),
-        "arm64" | "universal2" => Place::Elsewhere,
+        ("arm64" | "universal2", 11.., 0) if macos <= floor => Place::Here(None),
+        ("arm64" | "universal2", 11.., 0) => Place::Here(Some(Lowest::Macos(macos))),
+        ("arm64" | "universal2", ..) => Place::Elsewhere,
         _ => Place::Intel,
     }
 }

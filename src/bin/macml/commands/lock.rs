@@ -1,0 +1,351 @@
+//! `macml lock`: from macml.toml to macml.lock.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
+
+use macml::diag::Finding;
+use macml::diag::Source;
+use macml::index;
+use macml::index::Config;
+use macml::index::IndexAddress;
+use macml::index::Mirror;
+use macml::index::OnlineSource;
+use macml::index::source::SourceError;
+use macml::lock::Diff;
+use macml::lock::diff::Sign;
+use macml::lock::model::LockedEnv;
+use macml::manifest::Manifest;
+use macml::manifest::model::Gpu;
+use macml::manifest::model::IndexSpec;
+use macml::manifest::model::RootTable;
+use macml::pep::PackageName;
+use macml::pipeline;
+use macml::pipeline::Answer;
+use macml::pipeline::Before;
+use macml::pipeline::Job;
+use macml::pipeline::Outcome;
+use macml::pipeline::Purpose;
+use macml::pipeline::Trial;
+use macml::pipeline::Upgrade;
+use macml::pipeline::Verdict;
+use macml::resolve::resolution::Held;
+use macml::target::Floor;
+use macml::target::MacosVersion;
+use macml::target::PythonMinor;
+
+use crate::args::FormatArg;
+use crate::context;
+use crate::context::Context;
+use crate::error;
+use crate::error::CommandError;
+use crate::printer::BAD;
+use crate::printer::GOOD;
+use crate::printer::Level;
+use crate::printer::NAME;
+use crate::printer::Printer;
+use crate::printer::WARN;
+use crate::printer::styled;
+use crate::progress::Draw;
+use crate::progress::Transfers;
+use crate::render;
+use crate::report;
+use crate::report::Report;
+
+/// Solve macml.toml and write macml.lock, or say why there is no answer
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Versions in an existing macml.lock are kept while they fit; -U and -P move them.
+Exit code: 0 the lock is good, 1 there is no answer or the lock is stale, 2 macml could not tell.")]
+pub(crate) struct LockArgs {
+    /// Write nothing; fail with the difference where macml.lock does not answer macml.toml [env: MACML_LOCKED]
+    #[arg(long, visible_alias = "locked", conflicts_with_all = ["dry_run", "upgrade", "upgrade_package", "macos", "python"])]
+    check: bool,
+
+    /// Solve and print the difference, but write nothing [env: MACML_DRY_RUN]
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Keep no version of the present lock: take the newest that fit
+    #[arg(short = 'U', long)]
+    upgrade: bool,
+
+    /// Keep every version but this package's; may be repeated
+    #[arg(short = 'P', long, value_name = "NAME", conflicts_with = "upgrade")]
+    upgrade_package: Vec<PackageName>,
+
+    /// Look at this environment only and leave the others as they are; may be repeated
+    #[arg(long, value_name = "NAME")]
+    env: Vec<String>,
+
+    /// Try this Python instead of the declared range; writes nothing
+    #[arg(long, value_name = "X.Y")]
+    python: Option<PythonMinor>,
+
+    /// Try this macOS floor instead of the declared one; writes nothing
+    #[arg(long, value_name = "VERSION")]
+    macos: Option<MacosVersion>,
+
+    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
+    #[arg(long)]
+    offline: bool,
+
+    /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
+    #[arg(long, value_name = "NAME|URL")]
+    mirror: Vec<String>,
+
+    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    output_format: Option<FormatArg>,
+}
+
+/// Runs the verb.
+pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> ExitCode {
+    let begun = Instant::now();
+    let format = match args.format(context) {
+        Ok(format) => format,
+        Err(error) => return error.show(printer),
+    };
+    let draw = Arc::new(Draw::new(context.progress, printer));
+    let result = solve(args, context, &draw);
+    draw.clear();
+    match (format, result) {
+        (FormatArg::Text, Ok(outcome)) => text(&outcome, begun.elapsed(), context, printer),
+        (FormatArg::Json, Ok(outcome)) => {
+            let report = Report::locked(&outcome, context);
+            error::finish(printer.data(&report.text()), report.exit_code, printer)
+        }
+        (FormatArg::Text, Err(error)) => error.show(printer),
+        (FormatArg::Json, Err(error)) => {
+            error.show(printer);
+            let report = Report::failed(report::Command::Lock, &error);
+            error::finish(printer.data(&report.text()), report.exit_code, printer)
+        }
+    }
+}
+
+fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome, CommandError> {
+    let job = args.job(context)?;
+    let config = args.config(context)?;
+    let mut connect = |manifest: &Manifest| -> Result<Box<dyn index::source::Source>, SourceError> {
+        let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+        let config = Config {
+            indexes: manifest.indexes.iter().map(address).collect(),
+            need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
+            ..config.clone()
+        };
+        Ok(Box::new(OnlineSource::new(&config, Arc::new(Transfers(draw.clone())))?))
+    };
+    let outcome = pipeline::lock(&job, &mut connect, &**draw);
+    outcome.map_err(|error| CommandError::from_pipeline(error, context))
+}
+
+impl LockArgs {
+    fn format(&self, context: &Context) -> Result<FormatArg, CommandError> {
+        match (self.output_format, context.env.get("MACML_OUTPUT_FORMAT")) {
+            (Some(format), _) => Ok(format),
+            (None, Some(text)) => <FormatArg as clap::ValueEnum>::from_str(text, false).map_err(|_| {
+                CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT"))
+                    .hint("use `text` or `json`")
+            }),
+            (None, None) => Ok(FormatArg::Text),
+        }
+    }
+
+    fn config(&self, context: &Context) -> Result<Config, CommandError> {
+        let config = Config::load(context.env.clone(), &context.config);
+        let mut config = config.map_err(|error| CommandError::from_config(error, context))?;
+        config.offline |= self.offline;
+        if let Some(folder) = &context.cache_dir {
+            config.cache_dir = Some(folder.clone());
+        }
+        if !self.mirror.is_empty() {
+            let mirrors = self.mirror.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
+            config.mirrors = mirrors.map_err(|reason| CommandError::usage(format!("`--mirror`: {reason}")))?;
+        }
+        Ok(config)
+    }
+
+    fn job(&self, context: &Context) -> Result<Job, CommandError> {
+        let trial = Trial { macos: self.macos, python: self.python };
+        let moves = self.upgrade || !self.upgrade_package.is_empty() || trial != Trial::default() || self.dry_run;
+        let locked = context::flag(&context.env, "MACML_LOCKED")?;
+        if locked && moves {
+            return Err(CommandError::usage("MACML_LOCKED is set, but the command line asks for another lock")
+                .hint("run it with MACML_LOCKED=0"));
+        }
+        let dry_run = self.dry_run || context::flag(&context.env, "MACML_DRY_RUN")?;
+        let version = env!("CARGO_PKG_VERSION").parse().expect("cargo checks the version of the package");
+        Ok(Job {
+            start: context.start.clone(),
+            home: context.env.home().map(PathBuf::from),
+            version,
+            only: self.env.clone(),
+            upgrade: match self.upgrade {
+                true => Upgrade::Everything,
+                false if self.upgrade_package.is_empty() => Upgrade::Nothing,
+                false => Upgrade::Packages(self.upgrade_package.iter().cloned().collect()),
+            },
+            trial,
+            purpose: match self.check || locked {
+                true => Purpose::Check,
+                false if dry_run => Purpose::Show,
+                false => Purpose::Write,
+            },
+        })
+    }
+}
+
+/// Shows an outcome to people.
+fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer) -> ExitCode {
+    let own = &outcome.project.source;
+    let source = Source { name: context.shown(Path::new(&own.name)), text: own.text.clone() };
+    let mut findings: Vec<&Finding> = Vec::new();
+    for finding in outcome.findings.iter().chain(outcome.answers.iter().flat_map(|answer| &answer.findings)) {
+        // Platforms of one environment often say the same.
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    for finding in findings {
+        printer.aside(&(render::finding(finding, Some(&source)) + "\n"));
+    }
+    let written = printer.result(&summary(outcome, took, printer.level()));
+    if outcome.verdict == Verdict::Stale {
+        let error = CommandError::stale(outcome);
+        let code = error.show(printer);
+        return if written.is_err() { error::finish(written, error.kind.code(), printer) } else { code };
+    }
+    error::finish(written, 0, printer)
+}
+
+/// Lays out what people read: what moved, then the state of each environment, then the end in one line.
+fn summary(outcome: &Outcome, took: Duration, level: Level) -> String {
+    let mut text = String::new();
+    // Without a lock to compare with all is new, and the list would only push the summary off the screen.
+    if matches!(outcome.before, Before::Whole(_)) || level == Level::Verbose {
+        text += &changes(&outcome.diff());
+    }
+    for answer in &outcome.answers {
+        if let Some(locked) = outcome.lockfile.env(&answer.env.name, answer.platform) {
+            text += &environment(answer, locked);
+        }
+    }
+    text += &last_line(outcome, took);
+    if outcome.verdict == Verdict::Tried {
+        text += &adoption(outcome);
+    }
+    text
+}
+
+/// Lays out one environment: what it is, its frameworks, what its floor and rules cost.
+fn environment(answer: &Answer, locked: &LockedEnv) -> String {
+    let mut text = format!(
+        "{} on {}: Python {}, {}, GPU {}, {}\n",
+        styled(NAME, &locked.name),
+        locked.platform,
+        locked.python,
+        floor(locked),
+        gpu(locked.gpu),
+        count(locked.packages.len(), "package"),
+    );
+    let roots = answer.env.roots.iter().filter(|root| root.table == RootTable::Frameworks);
+    let mut frameworks = roots.filter_map(|root| locked.entry(&root.name)).collect::<Vec<_>>();
+    frameworks.dedup();
+    let frameworks =
+        frameworks.iter().map(|package| format!("{} {}", package.name, package.version)).collect::<Vec<_>>();
+    if !frameworks.is_empty() {
+        text += &format!("  {}\n", frameworks.join(", "));
+    }
+    for held in &answer.held {
+        let Held { name, newest, chosen, reason } = held;
+        text += &format!("  {name} {newest} exists; held at {chosen}: {reason}\n");
+    }
+    text
+}
+
+fn floor(locked: &LockedEnv) -> String {
+    match &locked.floor {
+        Floor::Mac { macos, chip } => format!("macOS {macos}, {chip}"),
+        Floor::Glibc(major, minor) => format!("glibc {major}.{minor}"),
+    }
+}
+
+fn gpu(gpu: Gpu) -> &'static str {
+    match gpu {
+        Gpu::Required => "required",
+        Gpu::Optional => "optional",
+    }
+}
+
+/// Lays out what moved, environment by environment, with an empty line below.
+fn changes(diff: &Diff) -> String {
+    let mut text = String::new();
+    for line in diff.lines() {
+        text += &match line.sign {
+            Sign::Heading => format!("{}\n", styled(NAME, line.text)),
+            Sign::Added => format!(" {} {}\n", styled(GOOD, "+"), line.text),
+            Sign::Removed => format!(" {} {}\n", styled(BAD, "-"), line.text),
+            Sign::Changed => format!(" {} {}\n", styled(WARN, "~"), line.text),
+        };
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// Says how it ended.
+fn last_line(outcome: &Outcome, took: Duration) -> String {
+    let took = duration(took);
+    let envs = outcome.lockfile.envs.iter().map(|env| &env.name).collect::<BTreeSet<_>>();
+    let size = format!("{} in {}", count(outcome.lockfile.packages.len(), "package"), count(envs.len(), "environment"));
+    match outcome.verdict {
+        Verdict::Unchanged => format!("{} unchanged, {took}\n", styled(GOOD, "macml.lock")),
+        Verdict::Written => format!("{} written: {size}, {took}\n", styled(GOOD, "macml.lock")),
+        Verdict::Differs => format!("{} not written (--dry-run): {size}, {took}\n", styled(WARN, "macml.lock")),
+        Verdict::Stale => format!("{} stale, {took}\n", styled(BAD, "macml.lock")),
+        Verdict::Tried => {
+            format!("{} not written, since this was a trial: {size}, {took}\n", styled(WARN, "macml.lock"))
+        }
+    }
+}
+
+/// Says which edit makes a trial the declaration.
+fn adoption(outcome: &Outcome) -> String {
+    let declared = &outcome.project.manifest.envs;
+    let mut text = String::new();
+    for answer in &outcome.answers {
+        let Some(before) = declared.iter().find(|env| env.name == answer.env.name) else { continue };
+        let table = if before.name == "default" { "[target]".to_owned() } else { format!("[env.{}]", before.name) };
+        let mut edits = Vec::new();
+        if let (Some(old), Some(new)) = (&before.mac, &answer.env.mac)
+            && old.macos != new.macos
+        {
+            edits.push(format!("macos = \"{}\"", new.macos));
+        }
+        if before.python != answer.env.python {
+            edits.push(format!("python = \"{}\"", answer.env.python));
+        }
+        let line = format!("to adopt it, write {} under {table} in macml.toml\n", edits.join(" and "));
+        if !edits.is_empty() && !text.contains(&line) {
+            text += &line;
+        }
+    }
+    text
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn duration(took: Duration) -> String {
+    match took.as_millis() {
+        millis @ 0..1000 => format!("{millis} ms"),
+        _ => format!("{:.1} s", took.as_secs_f64()),
+    }
+}

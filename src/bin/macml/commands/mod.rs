@@ -1,0 +1,3 @@
+//! One file per verb: its arguments, whose comments are its help, and `run`.
+
+pub(crate) mod lock;

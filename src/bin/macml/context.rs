@@ -1,0 +1,210 @@
+//! What the global options and the environment mean together: folders, colours, how much is said.
+
+use std::path::{Path, PathBuf};
+
+use macml::index::ConfigFile;
+use macml::sys::Env;
+use macml::sys::fs;
+
+use crate::args::ColorArg;
+use crate::args::GlobalArgs;
+use crate::error::CommandError;
+use crate::printer::Level;
+
+/// Everything a verb needs besides its own arguments.
+#[derive(Debug)]
+pub(crate) struct Context {
+    /// The environment, taken once.
+    pub(crate) env: Env,
+    /// The working folder after `-C`; relative paths are meant from here.
+    pub(crate) cwd: PathBuf,
+    /// Where the search for macml.toml begins.
+    pub(crate) start: PathBuf,
+    /// How much is said.
+    pub(crate) level: Level,
+    /// Whether progress is drawn.
+    pub(crate) progress: Drawing,
+    /// Where downloads and pages are to be kept instead of the usual place.
+    pub(crate) cache_dir: Option<PathBuf>,
+    /// The user's settings.
+    pub(crate) config: ConfigFile,
+}
+
+/// Whether progress is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Drawing {
+    /// On the terminal behind stderr.
+    Terminal,
+    /// Not at all.
+    Nothing,
+}
+
+impl Context {
+    /// Puts together what was typed and what the environment says; what was typed wins.
+    pub(crate) fn new(args: &GlobalArgs, env: Env, stderr_is_terminal: Terminal) -> Result<Self, CommandError> {
+        let cwd = match &args.directory {
+            Some(directory) => {
+                let cwd = env.cwd().join(directory);
+                if !is_folder(&cwd) {
+                    return Err(CommandError::usage(format!("there is no folder `{}`", directory.display())));
+                }
+                cwd
+            }
+            None => env.cwd().to_owned(),
+        };
+        let path = |typed: &Option<PathBuf>, name: &str| {
+            let typed = typed.clone().or_else(|| env.get(name).map(PathBuf::from));
+            typed.map(|path| cwd.join(path))
+        };
+        let start = path(&args.project, "MACML_PROJECT").unwrap_or_else(|| cwd.clone());
+        if !is_folder(&start) {
+            return Err(CommandError::usage(format!("there is no folder `{}`", start.display())));
+        }
+        let level = match (args.quiet, args.verbose) {
+            (0, 0) if flag(&env, "MACML_QUIET")? => Level::Quiet,
+            (0, 0) if flag(&env, "MACML_VERBOSE")? => Level::Verbose,
+            (0, 0) => Level::Normal,
+            (0, _) => Level::Verbose,
+            (_, _) => Level::Quiet,
+        };
+        let hidden = args.no_progress || flag(&env, "MACML_NO_PROGRESS")? || is_ci(&env) || level == Level::Quiet;
+        let dumb = env.get("TERM") == Some("dumb");
+        let progress = match stderr_is_terminal {
+            Terminal::Yes if !hidden && !dumb => Drawing::Terminal,
+            _ => Drawing::Nothing,
+        };
+        let cache_dir = path(&args.cache_dir, "MACML_CACHE_DIR");
+        let config = match path(&args.config_file, "MACML_CONFIG_FILE") {
+            _ if args.no_config => ConfigFile::Nothing,
+            Some(path) => ConfigFile::Named(path),
+            None if flag(&env, "MACML_NO_CONFIG")? => ConfigFile::Nothing,
+            None => ConfigFile::Usual,
+        };
+        Ok(Self { start, level, progress, cache_dir, config, cwd, env })
+    }
+
+    /// Returns `path` as people know it: relative to the working folder where it lies in it.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        match path.strip_prefix(&self.cwd) {
+            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+            Ok(inside) => inside.display().to_string(),
+            Err(_) => path.display().to_string(),
+        }
+    }
+}
+
+/// Whether a stream ends at a terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Terminal {
+    /// It does.
+    Yes,
+    /// It is a pipe or a file.
+    No,
+}
+
+impl From<bool> for Terminal {
+    fn from(terminal: bool) -> Self {
+        if terminal { Self::Yes } else { Self::No }
+    }
+}
+
+/// Decides on colours for a stream.
+pub(crate) fn color(typed: Option<ColorArg>, env: &Env, terminal: Terminal) -> anstream::ColorChoice {
+    let named = env.get("MACML_COLOR").and_then(|text| <ColorArg as clap::ValueEnum>::from_str(text, false).ok());
+    let forced = env.get("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let on = match typed.or(named).unwrap_or(ColorArg::Auto) {
+        ColorArg::Always => true,
+        ColorArg::Never => false,
+        ColorArg::Auto if env.get("NO_COLOR").is_some() => false,
+        ColorArg::Auto if forced => true,
+        ColorArg::Auto => terminal == Terminal::Yes && env.get("TERM") != Some("dumb"),
+    };
+    if on { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never }
+}
+
+/// Reads a variable that says yes or no; unset says no.
+pub(crate) fn flag(env: &Env, name: &str) -> Result<bool, CommandError> {
+    match env.get(name).map(str::to_ascii_lowercase).as_deref() {
+        None | Some("0" | "false" | "no" | "off") => Ok(false),
+        Some("1" | "true" | "yes" | "on") => Ok(true),
+        Some(other) => Err(CommandError::usage(format!("`{other}` is not a value of {name}"))
+            .hint("set it to `1` or `0`, or leave it out")),
+    }
+}
+
+fn is_folder(path: &Path) -> bool {
+    matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
+}
+
+fn is_ci(env: &Env) -> bool {
+    env.get("CI").is_some_and(|value| !matches!(value, "0" | "false"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn env(vars: &[(&str, &str)]) -> Env {
+        let vars = vars.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        Env::from_map(vars, PathBuf::from("/"))
+    }
+
+    fn context(args: &GlobalArgs, vars: &[(&str, &str)]) -> Context {
+        let mut all = vec![("HOME", "/home/x")];
+        all.extend_from_slice(vars);
+        Context::new(args, env(&all), Terminal::Yes).unwrap()
+    }
+
+    #[test]
+    fn what_was_typed_goes_before_the_variables() {
+        let check = |args: &GlobalArgs, vars: &[(&str, &str)], cache: Option<&str>, config: ConfigFile| {
+            let context = context(args, vars);
+            assert_eq!((context.cache_dir, context.config), (cache.map(PathBuf::from), config));
+        };
+        let none = GlobalArgs::default();
+        check(&none, &[], None, ConfigFile::Usual);
+        let vars = [("MACML_CACHE_DIR", "v"), ("MACML_CONFIG_FILE", "/f")];
+        check(&none, &vars, Some("/v"), ConfigFile::Named("/f".into()));
+        check(&none, &[("MACML_NO_CONFIG", "1")], None, ConfigFile::Nothing);
+        let typed = GlobalArgs { cache_dir: Some("/t".into()), no_config: true, ..GlobalArgs::default() };
+        check(&typed, &vars, Some("/t"), ConfigFile::Nothing);
+    }
+
+    #[test]
+    fn progress_needs_a_terminal_and_nobody_against_it() {
+        let check = |args: &GlobalArgs, vars: &[(&str, &str)], drawing: Drawing| {
+            assert_eq!(context(args, vars).progress, drawing, "{vars:?}");
+        };
+        let none = GlobalArgs::default();
+        check(&none, &[], Drawing::Terminal);
+        check(&none, &[("CI", "true")], Drawing::Nothing);
+        check(&none, &[("CI", "false")], Drawing::Terminal);
+        check(&none, &[("TERM", "dumb")], Drawing::Nothing);
+        check(&none, &[("MACML_NO_PROGRESS", "1")], Drawing::Nothing);
+        check(&GlobalArgs { quiet: 1, ..GlobalArgs::default() }, &[], Drawing::Nothing);
+    }
+
+    #[test]
+    fn colours_obey_the_flag_then_the_variables_then_the_terminal() {
+        use anstream::ColorChoice::{AlwaysAnsi, Never};
+        let check = |typed, vars: &[(&str, &str)], terminal, expected| {
+            assert_eq!(color(typed, &env(vars), terminal), expected, "{typed:?} {vars:?}");
+        };
+        check(None, &[], Terminal::Yes, AlwaysAnsi);
+        check(None, &[], Terminal::No, Never);
+        check(None, &[("NO_COLOR", "1")], Terminal::Yes, Never);
+        check(None, &[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], Terminal::Yes, Never);
+        check(None, &[("CLICOLOR_FORCE", "1")], Terminal::No, AlwaysAnsi);
+        check(None, &[("CLICOLOR_FORCE", "0")], Terminal::No, Never);
+        check(None, &[("TERM", "dumb")], Terminal::Yes, Never);
+        check(Some(ColorArg::Always), &[("NO_COLOR", "1")], Terminal::No, AlwaysAnsi);
+        check(None, &[("MACML_COLOR", "always")], Terminal::No, AlwaysAnsi);
+    }
+
+    #[test]
+    fn a_variable_that_is_neither_yes_nor_no_is_refused() {
+        assert!(flag(&env(&[("MACML_OFFLINE", "On")]), "MACML_OFFLINE").unwrap());
+        assert!(!flag(&env(&[("MACML_OFFLINE", "")]), "MACML_OFFLINE").unwrap());
+        assert!(flag(&env(&[("MACML_OFFLINE", "maybe")]), "MACML_OFFLINE").is_err());
+    }
+}

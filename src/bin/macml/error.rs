@@ -1,0 +1,315 @@
+//! `CommandError`: the one place where an error becomes text, an exit code and advice that names flags.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+
+use macml::diag::Finding;
+use macml::diag::Severity;
+use macml::diag::Source;
+use macml::index::ConfigError;
+use macml::lock;
+use macml::manifest;
+use macml::manifest::Project;
+use macml::pipeline;
+use macml::pipeline::Before;
+use macml::pipeline::Outcome;
+use macml::resolve;
+
+use crate::context::Context;
+use crate::printer::BAD;
+use crate::printer::Colors;
+use crate::printer::Level;
+use crate::printer::NAME;
+use crate::printer::Printer;
+use crate::printer::styled;
+use crate::render;
+
+/// What an end without a yes means for the exit code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// Nothing satisfies the manifest.
+    Unsatisfiable,
+    /// macml.lock does not answer macml.toml.
+    Stale,
+    /// The command line, the environment or the user's settings make no sense.
+    Usage,
+    /// macml.toml is missing or wrong.
+    Manifest,
+    /// macml.lock cannot be used.
+    Lockfile,
+    /// An index could not be asked.
+    Index,
+    /// A file could not be read or written.
+    Disk,
+}
+
+/// An error on its way to people.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    /// What kind it is.
+    pub(crate) kind: Kind,
+    /// The error and its causes.
+    pub(crate) source: Box<dyn Error + Send + Sync>,
+    /// What stands between the error and its causes: the lines of macml.toml that clash.
+    pub(crate) lines: Vec<String>,
+    /// Mistakes in a file, with the file.
+    pub(crate) findings: Option<Box<(Source, Vec<Finding>)>>,
+    /// Causes besides those of `source`: why a refusal is one.
+    pub(crate) reasons: Vec<String>,
+    /// What to do, best first.
+    pub(crate) hints: Vec<String>,
+}
+
+impl Kind {
+    /// Returns the exit code: 1 the answer is no, 2 there is no answer.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Unsatisfiable | Self::Stale => 1,
+            Self::Usage | Self::Manifest | Self::Lockfile | Self::Index | Self::Disk => 2,
+        }
+    }
+
+    /// Returns the word in JSON.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Unsatisfiable => "unsatisfiable",
+            Self::Stale => "stale",
+            Self::Usage => "usage",
+            Self::Manifest => "manifest",
+            Self::Lockfile => "lockfile",
+            Self::Index => "index",
+            Self::Disk => "disk",
+        }
+    }
+}
+
+impl CommandError {
+    /// Makes one without hints.
+    pub(crate) fn new(kind: Kind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { kind, source: source.into(), lines: Vec::new(), findings: None, reasons: Vec::new(), hints: Vec::new() }
+    }
+
+    /// Makes one about the command line or the environment.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message.into())
+    }
+
+    /// Makes the one for a working folder that was deleted.
+    pub(crate) fn no_folder(cause: std::io::Error) -> Self {
+        Self::new(Kind::Disk, cause).hint("go to a folder that exists: the working folder was deleted")
+    }
+
+    /// Adds advice.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns the causes below the error, from the top, without those that only repeat the one above.
+    pub(crate) fn causes(&self) -> Vec<String> {
+        let mut causes = chain(&*self.source);
+        causes.extend(self.reasons.iter().cloned());
+        causes
+    }
+
+    /// Turns what the pipeline says into what people read, with the advice that names flags.
+    pub(crate) fn from_pipeline(error: pipeline::Error, context: &Context) -> Self {
+        use pipeline::Error as E;
+        match error {
+            E::Manifest(error) => Self::from_manifest(error, context),
+            E::UnknownEnv { ref name, ref known } => {
+                let hint = match nearest(name, known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("its environments: {}", listed(known)),
+                };
+                Self::new(Kind::Usage, error).hint(hint)
+            }
+            E::NoMac | E::UnknownPython { .. } => Self::new(Kind::Usage, error),
+            E::DirectWheel { .. } | E::Build(_) => Self::new(Kind::Manifest, error),
+            E::Connect(error) => Self::new(Kind::Index, error),
+            E::ManifestChanged { .. } => Self::new(Kind::Manifest, error).hint("run it again"),
+            E::Lockfile(lock::Error::Newer { .. }) => Self::new(Kind::Lockfile, error)
+                .hint("update macml; or delete the lock to solve afresh, without the versions that it keeps"),
+            E::Lockfile(lock::Error::Fs(error)) | E::Disk(error) => Self::new(Kind::Disk, error),
+            E::Lockfile(_) => Self::new(Kind::Lockfile, error),
+            E::Resolve { cause, project } => Self::from_resolve(cause, &project, context),
+        }
+    }
+
+    /// Turns a mistake in the user's settings into what people read.
+    pub(crate) fn from_config(error: ConfigError, context: &Context) -> Self {
+        match error {
+            ConfigError::Mistakes { file, findings } => Self::mistakes(Kind::Usage, file, findings, context),
+            ConfigError::File(error) => Self::new(Kind::Disk, error),
+            ConfigError::Missing { .. } => {
+                Self::new(Kind::Usage, error).hint("`--no-config` runs without settings of your own")
+            }
+            ConfigError::Variable { .. } => Self::new(Kind::Usage, error),
+        }
+    }
+
+    fn mistakes(kind: Kind, file: Source, findings: Vec<Finding>, context: &Context) -> Self {
+        let name = context.shown(Path::new(&file.name));
+        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let plural = if errors == 1 { "" } else { "s" };
+        let mut error = Self::new(kind, format!("{errors} error{plural} in `{name}`"));
+        error.findings = Some(Box::new((Source { name, ..file }, findings)));
+        error
+    }
+
+    fn from_manifest(error: manifest::Error, context: &Context) -> Self {
+        match error {
+            manifest::Error::NotFound { .. } => Self::new(Kind::Manifest, error)
+                .hint("go to the project's folder, or name it with `-C DIR` or `--project DIR`"),
+            manifest::Error::Invalid { text, findings } => Self::mistakes(Kind::Manifest, text, findings, context),
+            manifest::Error::Fs(error) => Self::new(Kind::Disk, error),
+            manifest::Error::Missing { .. } | manifest::Error::NotText { .. } => Self::new(Kind::Manifest, error),
+        }
+    }
+
+    fn from_resolve(error: resolve::Error, project: &Project, context: &Context) -> Self {
+        use resolve::Error as E;
+        match error {
+            E::NoSolution(ref explanation) => {
+                let name = context.shown(Path::new(&project.source.name));
+                let place = |line: &resolve::explain::Line| {
+                    format!("{name}:{}: {}", project.source.line_column(line.span.start).0, line.text)
+                };
+                let lines = explanation.lines.iter().map(place).collect();
+                let reasons = explanation.reasons.clone();
+                let edit = |edit: &resolve::explain::Edit| format!("{} gives {}", edit.change, edit.gives);
+                let hints = explanation.edits.iter().map(edit).collect();
+                Self { lines, reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
+            }
+            E::PythonOutOfRange { .. } => Self::new(Kind::Usage, error),
+            E::Offline { .. } => {
+                Self::new(Kind::Index, error).hint("run it once without `--offline` (or MACML_OFFLINE)")
+            }
+            E::Source(error) => Self::new(Kind::Index, error),
+            E::OutOfTime => Self::new(Kind::Index, error),
+        }
+    }
+
+    /// Makes the one for a lock that should be current and is not.
+    pub(crate) fn stale(outcome: &Outcome) -> Self {
+        let what = match outcome.before {
+            Before::Absent => "there is no `macml.lock`",
+            Before::Broken => "`macml.lock` cannot be used as it is",
+            Before::Whole(_) => "`macml.lock` does not answer `macml.toml`",
+        };
+        let mut error = Self::new(Kind::Stale, what).hint("`macml lock` brings it up to date");
+        error.reasons = outcome.stale.iter().map(ToString::to_string).collect();
+        if let Some(unsolved) = &outcome.unsolved {
+            error.reasons.push(format!("what should be in it could not be found out: {unsolved}"));
+            error.reasons.extend(chain(&**unsolved));
+        }
+        error
+    }
+
+    /// Lays it out for people.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        if let Some((source, findings)) = self.findings.as_deref() {
+            text.extend(findings.iter().map(|finding| render::finding(finding, Some(source)) + "\n"));
+        }
+        text += &format!("{}: {}\n", styled(BAD, "error"), self.source);
+        for line in &self.lines {
+            text += &format!("  {line}\n");
+        }
+        for cause in self.causes() {
+            text += &format!("  {}: {}\n", styled(BAD, "cause"), cause.replace('\n', "\n    "));
+        }
+        if !self.hints.is_empty() {
+            text.push('\n');
+        }
+        for hint in &self.hints {
+            text += &format!("{}: {hint}\n", styled(NAME, "hint"));
+        }
+        text
+    }
+
+    /// Writes it to stderr and returns the exit code.
+    pub(crate) fn show(&self, printer: &Printer) -> ExitCode {
+        printer.error(&self.text());
+        self.kind.code().into()
+    }
+}
+
+/// Returns the causes below an error, from the top, without those that only repeat the one above.
+fn chain(error: &dyn Error) -> Vec<String> {
+    let mut above = error.to_string();
+    let mut causes = Vec::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let text = cause.to_string();
+        if !above.ends_with(&text) {
+            causes.push(text.clone());
+        }
+        above = text;
+        next = cause.source();
+    }
+    causes
+}
+
+/// Returns the name most like a misspelt one, if one is like it.
+fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+    let scored = known.iter().map(|one| (strsim::jaro_winkler(name, one), one));
+    let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (best.0 > 0.75).then_some(best.1)
+}
+
+fn listed(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Shows what clap says: its help on stdout with success, its errors on stderr with 2.
+pub(crate) fn usage(error: &clap::Error, colors: Colors) -> ExitCode {
+    let text = error.render().ansi().to_string();
+    let printer = Printer::new(colors, Level::Normal);
+    if error.use_stderr() {
+        printer.error(&text);
+        return ExitCode::from(2);
+    }
+    finish(printer.data(&text), 0, &printer)
+}
+
+/// Turns the last write to stdout and the verdict's code into the exit code: a reader that left early is no failure.
+pub(crate) fn finish(written: std::io::Result<()>, code: u8, printer: &Printer) -> ExitCode {
+    match written {
+        Ok(()) => code.into(),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code.into(),
+        Err(error) => CommandError::new(Kind::Disk, StdoutError(error)).show(printer),
+    }
+}
+
+/// stdout could not be written to.
+#[derive(Debug, thiserror::Error)]
+#[error("could not write to stdout")]
+struct StdoutError(#[source] std::io::Error);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("could not read `x`")]
+    struct Outer(#[source] Inner);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("disk on fire")]
+    struct Inner;
+
+    #[test]
+    fn an_error_shows_its_causes_then_what_to_do() {
+        let error = CommandError::new(Kind::Disk, Outer(Inner)).hint("leave the building");
+        let text = anstream::adapter::strip_str(&error.text()).to_string();
+        assert_eq!(text, "error: could not read `x`\n  cause: disk on fire\n\nhint: leave the building\n");
+    }
+
+    #[test]
+    fn only_a_refusal_is_a_no() {
+        let codes = [Kind::Unsatisfiable, Kind::Usage, Kind::Manifest, Kind::Lockfile, Kind::Index, Kind::Disk];
+        assert_eq!(codes.map(Kind::code), [1, 2, 2, 2, 2, 2]);
+    }
+}

@@ -1,0 +1,566 @@
+//! The order of the stages, once, readable from top to bottom.
+//!
+//! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::diag::Finding;
+use crate::index::builtin;
+use crate::index::source::File;
+use crate::index::source::IndexName;
+use crate::index::source::Source;
+use crate::index::source::SourceError;
+use crate::lock;
+use crate::lock::Lockfile;
+use crate::lock::Pins;
+use crate::lock::ReadOutcome;
+use crate::lock::Stale;
+use crate::manifest;
+use crate::manifest::Manifest;
+use crate::manifest::Project;
+use crate::manifest::model::EnvSpec;
+use crate::manifest::model::RootSource;
+use crate::pep::PackageName;
+use crate::pep::Specifiers;
+use crate::progress::Progress;
+use crate::resolve;
+use crate::resolve::Facts;
+use crate::resolve::Request;
+use crate::resolve::Resolution;
+use crate::resolve::request::Preferences;
+use crate::resolve::resolution::Held;
+use crate::sys::Turn;
+use crate::sys::fs;
+use crate::target::MacosVersion;
+use crate::target::Platform;
+use crate::target::PythonMinor;
+
+/// The name of the lock, which lies beside the manifest.
+const LOCK_NAME: &str = "macml.lock";
+
+/// What is asked of [`lock`].
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Where the search for macml.toml begins.
+    pub start: PathBuf,
+    /// Where it ends at the latest.
+    pub home: Option<PathBuf>,
+    /// The version of this macml.
+    pub version: semver::Version,
+    /// Environments to look at, by name; all when empty.
+    pub only: Vec<String>,
+    /// Which pins may move although they still fit.
+    pub upgrade: Upgrade,
+    /// What to try instead of what is declared.
+    pub trial: Trial,
+    /// What becomes of the answer.
+    pub purpose: Purpose,
+}
+
+/// Which pins may move although they still fit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Upgrade {
+    /// None.
+    Nothing,
+    /// All, and the Python.
+    Everything,
+    /// Those of these packages.
+    Packages(BTreeSet<PackageName>),
+}
+
+/// What to try instead of what is declared. What comes of it is never written, unless it is what is declared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Trial {
+    /// Another floor on Macs.
+    pub macos: Option<MacosVersion>,
+    /// One Python.
+    pub python: Option<PythonMinor>,
+}
+
+/// What becomes of the answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// It is written.
+    Write,
+    /// It is compared with the lock, which should be current.
+    Check,
+    /// It is shown.
+    Show,
+}
+
+/// Reaches the indexes of a manifest.
+pub type Connect<'a> = &'a mut dyn FnMut(&Manifest) -> Result<Box<dyn Source>, SourceError>;
+
+/// What [`lock`] found.
+#[derive(Debug)]
+pub struct Outcome {
+    /// In one word.
+    pub verdict: Verdict,
+    /// The manifest that was answered.
+    pub project: Project,
+    /// What is in macml.lock, would be in it, or came of a trial.
+    pub lockfile: Lockfile,
+    /// What was in macml.lock before.
+    pub before: Before,
+    /// One for each environment and platform looked at, in the order of the manifest.
+    pub answers: Vec<Answer>,
+    /// Warnings and notes on the manifest, then those of the indexes.
+    pub findings: Vec<Finding>,
+    /// Why the lock before did not answer the manifest; empty when it did, or when there was none.
+    pub stale: Vec<Stale>,
+    /// Why a stale lock could not be solved afresh; `lockfile` has the old answer then, if there was one.
+    pub unsolved: Option<Box<Error>>,
+}
+
+/// What was in macml.lock before.
+#[derive(Clone, Debug)]
+pub enum Before {
+    /// There was none.
+    Absent,
+    /// A lock.
+    Whole(Box<Lockfile>),
+    /// Git's conflict markers, or something that is no lock any more: what could be made out was preferred.
+    Broken,
+}
+
+/// What became of macml.lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// It answers the manifest, and nothing was done.
+    Unchanged,
+    /// It was written.
+    Written,
+    /// It would be written.
+    Differs,
+    /// It does not answer the manifest, and was to.
+    Stale,
+    /// Something else than the manifest was tried.
+    Tried,
+}
+
+/// One environment on one platform.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The environment as it was solved, trial included.
+    pub env: EnvSpec,
+    /// The platform.
+    pub platform: Platform,
+    /// Whether it was solved in this run.
+    pub origin: AnswerOrigin,
+    /// Roots that are older than their newest release.
+    pub held: Vec<Held>,
+    /// Warnings and notes.
+    pub findings: Vec<Finding>,
+}
+
+/// Where an [`Answer`] comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AnswerOrigin {
+    /// From the lock.
+    Kept,
+    /// From the solver, just now.
+    Solved,
+}
+
+/// Why there is no outcome.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Stage 1 failed.
+    #[error(transparent)]
+    Manifest(#[from] manifest::Error),
+    /// The manifest does not have an environment that was asked for.
+    #[error("macml.toml has no environment `{name}`")]
+    UnknownEnv {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// A macOS was to be tried, and no environment looked at is for Macs.
+    #[error("no environment looked at is for Macs, so there is no macOS floor to try")]
+    NoMac,
+    /// A Python was to be tried that does not exist, or not yet.
+    #[error("macml knows no release of Python {python}")]
+    UnknownPython {
+        /// The Python.
+        python: PythonMinor,
+    },
+    /// A wheel by path or address whose file name says nothing.
+    #[error("could not take `{name}` from a wheel")]
+    DirectWheel {
+        /// The package.
+        name: PackageName,
+        /// Why.
+        #[source]
+        cause: crate::pep::wheel_name::WheelNameError,
+    },
+    /// The indexes cannot be reached at all: a setting is wrong.
+    #[error(transparent)]
+    Connect(SourceError),
+    /// The lock cannot be read or written.
+    #[error(transparent)]
+    Lockfile(#[from] lock::Error),
+    /// The answers do not go into one lock.
+    #[error("could not put the answers into one lockfile")]
+    Build(#[from] lock::BuildError),
+    /// An environment has no answer, or none could be found out.
+    #[error("{cause}")]
+    Resolve {
+        /// Why.
+        cause: resolve::Error,
+        /// The manifest, for places in it.
+        project: Box<Project>,
+    },
+    /// Someone edited the manifest in the meantime.
+    #[error("`{}` changed while it was being solved", manifest.display())]
+    ManifestChanged {
+        /// The manifest.
+        manifest: PathBuf,
+    },
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] fs::FsError),
+}
+
+/// Brings macml.lock in line with macml.toml, or says what that would mean.
+///
+/// Where the lock answers the manifest, no index is needed and `connect` is not called.
+///
+/// # Errors
+/// When there is no answer, or something stood in the way; nothing was written then.
+pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<Outcome, Error> {
+    let manifest = manifest::discover(&job.start, job.home.as_deref())?;
+    let _turn = take_turn(job.purpose, &manifest, progress)?;
+    let project = manifest::read(&manifest, &job.version)?;
+    let folder = manifest.parent().unwrap_or(Path::new("")).to_owned();
+    let lock_path = folder.join(LOCK_NAME);
+    let present = Present::from(lock::read(&lock_path)?);
+    present.announce(progress);
+
+    let envs = wanted(job, &project, &present)?;
+    let tried = envs.iter().any(|env| !project.manifest.envs.contains(env));
+    let kept = envs.iter().map(|env| present.keep(job, env, &project)).collect::<Vec<_>>();
+    let mut source = match kept.iter().all(Option::is_some) {
+        true => None,
+        false => Some(connect(&project.manifest).map_err(Error::Connect)?),
+    };
+    let mut facts = source.as_deref_mut().map(|source| Facts::new(source, progress));
+
+    let mut answers = Vec::new();
+    let mut solved = Vec::new();
+    let mut unsolved = None;
+    for (env, kept) in envs.iter().zip(kept) {
+        let (None, Some(facts)) = (&kept, &mut facts) else {
+            answers.extend(kept.into_iter().flatten());
+            continue;
+        };
+        match (Solve { job, project: &project, present: &present, folder: &folder }).solve(env, facts) {
+            Ok(new) => {
+                answers.extend(new.iter().map(|one| Answer::solved(env, &one.resolution)));
+                solved.extend(new);
+            }
+            // That the lock is stale is known without knowing what it should be.
+            Err(error) if job.purpose == Purpose::Check && !error.is_refusal() => {
+                unsolved.get_or_insert(Box::new(error));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+
+    drop(facts);
+    let mut findings = project.findings.clone();
+    findings.extend(source.iter().flat_map(|source| source.findings()));
+
+    let stale = present.stale(&project, &envs);
+    let current = stale.is_empty() && solved.is_empty() && unsolved.is_none();
+    let lockfile = if current { present.whole() } else { present.with(&project, &solved)? };
+    let verdict = match job.purpose {
+        _ if tried => Verdict::Tried,
+        _ if current => Verdict::Unchanged,
+        Purpose::Check => Verdict::Stale,
+        Purpose::Show if present.lock.as_ref() == Some(&lockfile) => Verdict::Unchanged,
+        Purpose::Show => Verdict::Differs,
+        Purpose::Write => {
+            unchanged_since(&manifest, &project)?;
+            match lock::write(&lock_path, &lockfile)? {
+                fs::Written::Unchanged => Verdict::Unchanged,
+                fs::Written::Changed => Verdict::Written,
+            }
+        }
+    };
+    Ok(Outcome { verdict, project, lockfile, before: present.before(), answers, findings, stale, unsolved })
+}
+
+/// Lets nobody else write this project's lock meanwhile. The manifest stands for the lock: it is there, and a file of
+/// our own would be litter.
+fn take_turn(purpose: Purpose, manifest: &Path, progress: &dyn Progress) -> Result<Option<Turn>, Error> {
+    if purpose != Purpose::Write {
+        return Ok(None);
+    }
+    let mut waiting = || progress.note("waiting for another macml that is locking this project");
+    Ok(Some(Turn::take(manifest, &mut waiting)?))
+}
+
+/// Picks the environments to look at, changed as the trial says.
+fn wanted(job: &Job, project: &Project, present: &Present) -> Result<Vec<EnvSpec>, Error> {
+    let all = &project.manifest.envs;
+    if let Some(name) = job.only.iter().find(|name| all.iter().all(|env| env.name != **name)) {
+        let known = all.iter().map(|env| env.name.clone()).collect();
+        return Err(Error::UnknownEnv { name: name.clone(), known });
+    }
+    // Entries of the others cannot be carried over from a lock that is broken.
+    let every = job.only.is_empty() || present.is_broken();
+    let mut envs: Vec<_> = all.iter().filter(|env| every || job.only.contains(&env.name)).cloned().collect();
+    if let Some(macos) = job.trial.macos {
+        envs.retain(|env| env.mac.is_some());
+        if envs.is_empty() {
+            return Err(Error::NoMac);
+        }
+        for mac in envs.iter_mut().filter_map(|env| env.mac.as_mut()) {
+            mac.macos = macos;
+        }
+    }
+    if let Some(python) = job.trial.python {
+        if PythonMinor::RELEASED.iter().all(|(released, _)| *released != python) {
+            return Err(Error::UnknownPython { python });
+        }
+        let only: Specifiers = format!("=={python}.*").parse().expect("a minor makes a specifier");
+        envs.iter_mut().for_each(|env| env.python = only.clone());
+    }
+    Ok(envs)
+}
+
+/// What every environment of a run is solved with.
+struct Solve<'a> {
+    job: &'a Job,
+    project: &'a Project,
+    present: &'a Present,
+    /// The project's folder.
+    folder: &'a Path,
+}
+
+impl Solve<'_> {
+    /// Solves an environment: the first platform by itself, the others close to it.
+    fn solve(&self, env: &EnvSpec, facts: &mut Facts<'_>) -> Result<Vec<lock::Answer>, Error> {
+        let mut answers: Vec<lock::Answer> = Vec::new();
+        for platform in env.platforms.iter().copied() {
+            let before = self.present.preferences(&self.job.upgrade, &env.name, platform);
+            let preferences = match answers.first() {
+                Some(first) => prefer(&first.resolution, before),
+                None => before,
+            };
+            let (env, indexes, direct) = (env.clone(), self.indexes(), direct(env, platform, self.folder)?);
+            let inputs = env.inputs(platform, &self.project.manifest.indexes);
+            let request = Request { env, platform, indexes, preferences, direct, python: None };
+            let resolution = resolve::resolve(&request, facts)
+                .map_err(|cause| Error::Resolve { cause, project: Box::new(self.project.clone()) })?;
+            answers.push(lock::Answer { resolution, inputs, rules: Vec::new() });
+        }
+        Ok(answers)
+    }
+
+    /// Names the indexes that serve packages which name none: the manifest's, then the default one.
+    fn indexes(&self) -> Vec<IndexName> {
+        let own = self.project.manifest.indexes.iter().filter(|index| !index.explicit);
+        let mut names = own.map(|index| IndexName::from(&*index.name)).collect::<Vec<_>>();
+        if self.project.manifest.indexes.iter().all(|index| index.name != builtin::DEFAULT) {
+            names.push(builtin::DEFAULT.into());
+        }
+        names
+    }
+}
+
+/// Puts what another platform chose before what the lock chose.
+fn prefer(first: &Resolution, before: Preferences) -> Preferences {
+    let chosen = first.packages.iter().map(|(name, package)| (name.clone(), vec![package.version.clone()]));
+    let mut versions: BTreeMap<_, _> = chosen.collect();
+    for (name, others) in before.versions {
+        let best = versions.entry(name).or_default();
+        others.into_iter().for_each(|version| {
+            if !best.contains(&version) {
+                best.push(version)
+            }
+        });
+    }
+    Preferences { python: Some(first.python), versions }
+}
+
+/// Describes the wheels by path and address that an environment names for a platform.
+fn direct(env: &EnvSpec, platform: Platform, folder: &Path) -> Result<BTreeMap<PackageName, Arc<File>>, Error> {
+    let mut files = BTreeMap::new();
+    for root in env.roots.iter().filter(|root| root.platform.is_none_or(|only| only == platform)) {
+        let (url, sha256) = match &root.source {
+            RootSource::Versions(_) => continue,
+            RootSource::Path(path) => (file_url(&folder.join(path)), None),
+            RootSource::Url { url, sha256 } => (url.clone(), Some(*sha256)),
+        };
+        let filename = root.source.file_name();
+        let wheel = filename.parse().map_err(|cause| Error::DirectWheel { name: root.name.clone(), cause })?;
+        let file = File {
+            wheel,
+            filename: filename.into(),
+            url: url.as_str().into(),
+            sha256,
+            size: None,
+            requires_python: None,
+            upload_day: None,
+            yanked: None,
+            metadata_file: None,
+        };
+        files.insert(root.name.clone(), Arc::new(file));
+    }
+    Ok(files)
+}
+
+fn file_url(path: &Path) -> url::Url {
+    url::Url::from_file_path(path).expect("the project's folder is an absolute path")
+}
+
+/// Refuses to write the answer to a manifest that is no longer there.
+fn unchanged_since(manifest: &Path, project: &Project) -> Result<(), Error> {
+    match fs::read_text(manifest)? {
+        Some(text) if text == project.source.text => Ok(()),
+        _ => Err(Error::ManifestChanged { manifest: manifest.to_owned() }),
+    }
+}
+
+impl Error {
+    /// Returns whether the answer is no, rather than missing.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Resolve { cause: resolve::Error::NoSolution(_), .. })
+    }
+}
+
+impl Outcome {
+    /// Compares with the lock before.
+    pub fn diff(&self) -> lock::Diff {
+        let before = match &self.before {
+            Before::Whole(lock) => Some(&**lock),
+            Before::Absent | Before::Broken => None,
+        };
+        lock::diff(before, Some(&self.lockfile))
+    }
+}
+
+impl Answer {
+    fn solved(env: &EnvSpec, resolution: &Resolution) -> Self {
+        let (held, findings) = (resolution.held.clone(), resolution.findings.clone());
+        Self { env: env.clone(), platform: resolution.platform, origin: AnswerOrigin::Solved, held, findings }
+    }
+
+    fn kept(env: &EnvSpec, platform: Platform) -> Self {
+        let (held, findings) = (Vec::new(), Vec::new());
+        Self { env: env.clone(), platform, origin: AnswerOrigin::Kept, held, findings }
+    }
+}
+
+/// macml.lock as it is.
+struct Present {
+    lock: Option<Lockfile>,
+    /// What it chose, several times where a merge has left both sides.
+    pins: Vec<Pins>,
+    /// Why it cannot be kept as it is.
+    broken: Option<String>,
+}
+
+impl From<ReadOutcome> for Present {
+    fn from(read: ReadOutcome) -> Self {
+        match read {
+            ReadOutcome::Absent => Self { lock: None, pins: Vec::new(), broken: None },
+            ReadOutcome::Whole(lock) => Self { pins: vec![Pins::from(&*lock)], lock: Some(*lock), broken: None },
+            ReadOutcome::Conflicted { ours, theirs } => {
+                let broken = "`macml.lock` has conflict markers: solving afresh, both sides as preferences".to_owned();
+                Self { lock: None, pins: vec![ours, theirs], broken: Some(broken) }
+            }
+            ReadOutcome::Damaged { error, pins } => {
+                let broken =
+                    format!("`macml.lock` is damaged ({error}): solving afresh, close to what can be read of it");
+                Self { lock: None, pins: vec![pins], broken: Some(broken) }
+            }
+        }
+    }
+}
+
+impl Present {
+    fn announce(&self, progress: &dyn Progress) {
+        self.broken.iter().for_each(|text| progress.note(text));
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
+    /// Returns why it does not answer the manifest, as far as `envs` are concerned.
+    fn stale(&self, project: &Project, envs: &[EnvSpec]) -> Vec<Stale> {
+        let Some(lock) = &self.lock else { return Vec::new() };
+        let digests = project.manifest.envs.iter().flat_map(|env| {
+            let inputs = |platform: &Platform| env.inputs(*platform, &project.manifest.indexes);
+            env.platforms.iter().map(move |platform| (env.name.clone(), *platform, inputs(platform)))
+        });
+        let mut reasons = lock::satisfies(lock, &digests.collect::<Vec<_>>());
+        reasons.retain(|reason| match reason {
+            Stale::MissingEnv { env } | Stale::MissingPlatform { env, .. } | Stale::InputsChanged { env, .. } => {
+                envs.iter().any(|one| one.name == *env)
+            }
+            Stale::ExtraEnv { .. } | Stale::ExtraPlatform { .. } | Stale::UnusedPackage { .. } => true,
+        });
+        reasons
+    }
+
+    /// Returns the answers of an environment that need no solving.
+    fn keep(&self, job: &Job, env: &EnvSpec, project: &Project) -> Option<Vec<Answer>> {
+        let entries = self.lock.as_ref()?.envs.iter().filter(|entry| entry.name == env.name).collect::<Vec<_>>();
+        let answered = |platform: &Platform| {
+            let inputs = env.inputs(*platform, &project.manifest.indexes);
+            entries.iter().any(|entry| entry.platform == *platform && entry.inputs == inputs)
+        };
+        let moves = match &job.upgrade {
+            Upgrade::Nothing => false,
+            Upgrade::Everything => true,
+            Upgrade::Packages(names) => {
+                entries.iter().any(|entry| entry.packages.iter().any(|package| names.contains(&package.name)))
+            }
+        };
+        let keeps = !moves && entries.len() == env.platforms.len() && env.platforms.iter().all(answered);
+        keeps.then(|| env.platforms.iter().map(|platform| Answer::kept(env, *platform)).collect())
+    }
+
+    /// Returns what to stay close to.
+    fn preferences(&self, upgrade: &Upgrade, env: &str, platform: Platform) -> Preferences {
+        let pins = self.pins.iter().collect::<Vec<_>>();
+        let mut all = match upgrade {
+            Upgrade::Everything => return Preferences::default(),
+            Upgrade::Nothing | Upgrade::Packages(_) => lock::combine(&pins, env, platform),
+        };
+        if let Upgrade::Packages(names) = upgrade {
+            all.versions.retain(|name, _| !names.contains(name));
+        }
+        all
+    }
+
+    /// Returns it as it is; called where nothing was to be solved.
+    fn whole(&self) -> Lockfile {
+        self.lock.clone().expect("a lock that answers everything is whole")
+    }
+
+    /// Returns it with new answers in, and without what the manifest no longer has.
+    fn with(&self, project: &Project, solved: &[lock::Answer]) -> Result<Lockfile, Error> {
+        let new = lock::build("", solved)?;
+        let Some(lock) = &self.lock else { return Ok(new) };
+        let mut old = lock.clone();
+        old.envs.retain(|entry| project.manifest.envs.iter().any(|env| env.name == entry.name));
+        Ok(lock::with_envs(&old, &new)?)
+    }
+
+    fn before(self) -> Before {
+        match self.lock {
+            _ if self.broken.is_some() => Before::Broken,
+            Some(lock) => Before::Whole(Box::new(lock)),
+            None => Before::Absent,
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! The binary as a person meets it: arguments, streams, exit codes, JSON. No index is asked here.
+
+use std::path::Path;
+use std::process::Command;
+use std::process::Stdio;
+
+use crate::manifest;
+
+/// A folder with a macml.toml, and a macml that sees nothing of the machine but that.
+struct Project {
+    folder: tempfile::TempDir,
+}
+
+/// How one run ended.
+struct Run {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+const VALID: &str = r#"
+[target]
+chip = "m1"
+macos = "14.0"
+gpu = "optional"
+python = ">=3.11,<3.14"
+
+[dependencies]
+idna = "*"
+
+[env.tf]
+python = ">=3.11,<3.13"
+[env.tf.dependencies]
+idna = ">=3"
+"#;
+
+impl Project {
+    fn new(manifest: &str) -> Self {
+        let project = Self::empty();
+        project.write("macml.toml", manifest);
+        project
+    }
+
+    fn empty() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_macml"));
+        // HOME ends the search for macml.toml, so that nothing above the folder counts.
+        command.args(words).current_dir(self.path()).env_clear().env("HOME", self.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Run {
+        self.run_with(&[], words)
+    }
+
+    fn run_with(&self, vars: &[(&str, &str)], words: &[&str]) -> Run {
+        let output = self.command(words).envs(vars.iter().copied()).output().unwrap();
+        // Temporary folders have other names each time, and on a Mac a link above them.
+        let own = self.path().display().to_string();
+        let real = self.path().canonicalize().unwrap().display().to_string();
+        let text =
+            |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap().replace(&real, "[HERE]").replace(&own, "[HERE]");
+        Run { code: output.status.code().unwrap(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+}
+
+impl Run {
+    /// Says that it failed with nothing on stdout and this on stderr.
+    fn fails(&self, code: i32, stderr: &str) {
+        assert_eq!((self.code, self.stdout.as_str(), self.stderr.trim_end()), (code, "", stderr.trim()));
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let json = serde_json::from_str(&self.stdout).unwrap();
+        valid_report(&json);
+        json
+    }
+}
+
+fn valid_report(report: &serde_json::Value) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/report.schema.json");
+    let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let mut compiler = boon::Compiler::new();
+    compiler.add_resource("report.json", schema).unwrap();
+    let mut schemas = boon::Schemas::new();
+    let index = compiler.compile("report.json", &mut schemas).unwrap();
+    schemas.validate(report, index).map_err(|error| format!("{error:#}")).unwrap();
+}
+
+#[test]
+fn help_and_version_are_answers() {
+    let project = Project::empty();
+    let version = project.run(&["--version"]);
+    assert_eq!((version.code, version.stdout.as_str()), (0, concat!("macml ", env!("CARGO_PKG_VERSION"), "\n")));
+    for words in [&["--help"][..], &["-h"], &["lock", "--help"], &["lock", "-h"]] {
+        let help = project.run(words);
+        assert_eq!((help.code, help.stderr.as_str()), (0, ""), "{words:?}");
+        assert!(help.stdout.contains("Usage: macml"), "{}", help.stdout);
+        assert!(!help.stdout.contains('\u{1b}'), "no colours in a pipe");
+    }
+}
+
+#[test]
+fn usage_errors_are_told_on_stderr_with_2() {
+    let project = Project::new(VALID);
+    let check = |words: &[&str], part: &str| {
+        let run = project.run(words);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{words:?}");
+        assert!(run.stderr.contains(part), "{words:?}: {}", run.stderr);
+    };
+    check(&[], "Usage: macml");
+    check(&["lokc"], "a similar subcommand exists: 'lock'");
+    check(&["lock", "--dryrun"], "a similar argument exists: '--dry-run'");
+    check(&["lock", "--check", "--dry-run"], "cannot be used with");
+    check(&["lock", "-U", "-P", "idna"], "cannot be used with");
+    check(&["lock", "--macos", "16"], "macOS 16 never existed: 15 was followed by 26");
+    check(&["lock", "--python", "3"], "`3` is not a Python such as `3.13`");
+    check(&["lock", "-P", "-x-"], "error: ");
+    check(&["lock", "--mirror", "nowhere"], "`nowhere` is neither a known mirror");
+    check(&["lock", "-C", "nowhere"], "there is no folder `nowhere`");
+    check(&["lock", "--config-file", "nowhere.toml"], "nowhere.toml`");
+    assert!(!project.path().join("macml.lock").exists());
+}
+
+#[test]
+fn variables_stand_in_for_flags_and_wrong_ones_are_refused() {
+    let project = Project::new(VALID);
+    project
+        .run_with(&[("MACML_OFFLINE", "perhaps")], &["lock"])
+        .fails(2, "error: `MACML_OFFLINE`: `perhaps` is neither `1` nor `0`");
+    project.run_with(&[("MACML_LOCKED", "1")], &["lock", "-U"]).fails(
+        2,
+        "error: MACML_LOCKED is set, but the command line asks for another lock\n\nhint: run it with MACML_LOCKED=0",
+    );
+    let run = project.run_with(&[("MACML_LOCKED", "1"), ("MACML_OFFLINE", "1")], &["lock"]);
+    assert_eq!(run.code, 1, "{}", run.stderr);
+    let run = project.run_with(&[("MACML_OUTPUT_FORMAT", "json"), ("MACML_OFFLINE", "1")], &["lock"]);
+    assert_eq!(run.json()["verdict"], "error");
+}
+
+#[test]
+fn a_missing_manifest_is_told_with_the_place() {
+    Project::empty().run(&["lock"]).fails(
+        2,
+        "error: no `macml.toml` in `[HERE]` or in a folder above it\n\n\
+         hint: go to the project's folder, or name it with `-C DIR` or `--project DIR`",
+    );
+}
+
+#[test]
+fn every_mistake_of_a_manifest_is_shown_with_its_place() {
+    let project = Project::new("[target]\nchip = \"m1\"\nmacoss = \"14.0\"\npython = \"3.12\"\n");
+    let run = project.run(&["lock"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    for part in [
+        "error[missing-key]: `[target]` needs `macos`",
+        "error[unknown-key]: unknown key `macoss`; did you mean `macos`?\n --> macml.toml:3:1",
+        "error[bare-version]",
+        "error: 3 errors in `macml.toml`\n",
+    ] {
+        assert!(run.stderr.contains(part), "{part} in\n{}", run.stderr);
+    }
+    assert!(!run.stderr.contains('\u{1b}'), "no colours in a pipe");
+    let colored = project.run(&["lock", "--color", "always"]);
+    assert!(colored.stderr.contains('\u{1b}'));
+    let colored = project.run_with(&[("CLICOLOR_FORCE", "1")], &["lock"]);
+    assert!(colored.stderr.contains('\u{1b}'));
+    assert_eq!(project.run(&["lock", "-q"]).stderr, run.stderr, "errors are printed quietly too");
+}
+
+#[test]
+fn findings_as_json_are_stable() {
+    let (path, text) =
+        manifest::cases("invalid").into_iter().find(|(path, _)| path.ends_with("many-mistakes.toml")).unwrap();
+    let run = Project::new(&text).run(&["lock", "--output-format", "json"]);
+    assert_eq!(run.code, 2);
+    let report = run.json();
+    assert_eq!((&report["verdict"], &report["exit-code"]), (&"error".into(), &2.into()));
+    assert_eq!(report["error"]["kind"], "manifest");
+    assert_eq!(manifest::same_as(&path.with_extension("json"), &run.stdout), Ok(()));
+}
+
+#[test]
+fn an_unknown_environment_is_told_with_the_nearest() {
+    let project = Project::new(VALID);
+    project
+        .run(&["lock", "--env", "ft"])
+        .fails(2, "error: macml.toml has no environment `ft`\n\nhint: its environments: `default`, `tf`");
+    project
+        .run(&["lock", "--env", "defualt"])
+        .fails(2, "error: macml.toml has no environment `defualt`\n\nhint: did you mean `default`?");
+}
+
+#[test]
+fn the_project_is_found_from_below_and_by_option() {
+    let project = Project::empty();
+    project.write("one/macml.toml", "nonsense = 1\n");
+    project.write("one/src/deep/file.py", "");
+    for words in [&["-C", "one", "lock"][..], &["lock", "-C", "one/src/deep"], &["lock", "--project", "one/src"]] {
+        let run = project.run(words);
+        assert!(run.stderr.contains("unknown"), "{words:?}: {}", run.stderr);
+        assert_eq!(run.code, 2);
+    }
+}
+
+#[test]
+fn a_lock_of_a_newer_macml_is_left_alone() {
+    let project = Project::new(VALID);
+    let newer = "version = 99\nrevision = 0\n";
+    project.write("macml.lock", newer);
+    for words in [&["lock"][..], &["lock", "-U"], &["lock", "--check"], &["lock", "--dry-run"]] {
+        let run = project.run(words);
+        assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{words:?}");
+        assert!(run.stderr.contains("was written by a newer macml: version 99"), "{}", run.stderr);
+        assert!(run.stderr.contains("hint: update macml"), "{}", run.stderr);
+    }
+    assert_eq!(std::fs::read_to_string(project.path().join("macml.lock")).unwrap(), newer);
+}
+
+#[test]
+fn offline_with_an_empty_cache_says_what_is_missing_and_writes_nothing() {
+    let project = Project::new(VALID);
+    let run = project.run(&["lock", "--offline"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{}", run.stderr);
+    assert!(run.stderr.contains("the network is switched off"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: run it once without `--offline`"), "{}", run.stderr);
+    assert!(!project.path().join("macml.lock").exists());
+    let report = project.run(&["lock", "--offline", "--output-format", "json"]).json();
+    assert_eq!(report["error"]["kind"], "index");
+}
+
+#[test]
+fn checking_without_a_lock_is_a_no_even_when_nothing_can_be_fetched() {
+    let project = Project::new(VALID);
+    for words in [&["lock", "--check", "--offline"][..], &["lock", "--locked", "--offline"]] {
+        let run = project.run(words);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        assert!(run.stderr.contains("error: there is no `macml.lock`"), "{}", run.stderr);
+        assert!(run.stderr.contains("hint: `macml lock` brings it up to date"), "{}", run.stderr);
+    }
+    let run = project.run(&["lock", "--check", "--offline", "--output-format", "json"]);
+    assert_eq!((run.code, &run.json()["verdict"]), (1, &"stale".into()));
+    assert!(!project.path().join("macml.lock").exists());
+}
+
+#[test]
+fn a_manifest_without_requirements_locks_without_an_index() {
+    let project =
+        Project::new("[target]\nchip = \"m1\"\nmacos = \"14.0\"\npython = \">=3.11,<3.14\"\ngpu = \"optional\"\n");
+    let first = project.run(&["lock", "--offline"]);
+    assert_eq!((first.code, first.stderr.as_str()), (0, ""));
+    assert!(first.stdout.contains("macml.lock written: 0 packages in 1 environment, "), "{}", first.stdout);
+    let lock = std::fs::read(project.path().join("macml.lock")).unwrap();
+    let again = project.run(&["lock", "--check"]);
+    assert_eq!((again.code, again.stderr.as_str()), (0, ""));
+    assert!(again.stdout.contains("macml.lock unchanged, "), "{}", again.stdout);
+
+    // A trial shows the difference and the edit, and writes nothing.
+    let trial = project.run(&["lock", "--offline", "--macos", "13.0"]);
+    assert_eq!((trial.code, trial.stderr.as_str()), (0, ""));
+    assert!(trial.stdout.contains(" ~ macos 14.0 -> 13.0\n"), "{}", trial.stdout);
+    assert!(
+        trial.stdout.ends_with("to adopt it, write macos = \"13.0\" under [target] in macml.toml\n"),
+        "{}",
+        trial.stdout
+    );
+    assert_eq!(std::fs::read(project.path().join("macml.lock")).unwrap(), lock);
+
+    // Quiet says nothing, JSON is one document.
+    let quiet = project.run(&["lock", "-q"]);
+    assert_eq!((quiet.code, quiet.stdout.as_str(), quiet.stderr.as_str()), (0, "", ""));
+    let report = project.run(&["lock", "-q", "--output-format", "json"]).json();
+    assert_eq!((&report["verdict"], &report["exit-code"]), (&"unchanged".into(), &0.into()));
+
+    // A comment changes nothing, a floor does.
+    let text = std::fs::read_to_string(project.path().join("macml.toml")).unwrap();
+    project.write("macml.toml", &format!("# a comment\n{text}"));
+    assert_eq!(project.run(&["lock", "--check"]).code, 0);
+    project.write("macml.toml", &text.replace("14.0", "15.0"));
+    let stale = project.run(&["lock", "--check", "--offline"]);
+    assert_eq!(stale.code, 1);
+    assert!(stale.stdout.contains(" ~ macos 14.0 -> 15.0\n"), "{}", stale.stdout);
+    assert!(stale.stderr.starts_with("error: `macml.lock` does not answer `macml.toml`\n"), "{}", stale.stderr);
+    let dry = project.run(&["lock", "--dry-run", "--offline"]);
+    assert_eq!(dry.code, 0, "{}", dry.stderr);
+    assert_eq!(std::fs::read(project.path().join("macml.lock")).unwrap(), lock);
+}
+
+#[test]
+fn a_lock_with_conflict_markers_is_solved_afresh() {
+    let project =
+        Project::new("[target]\nchip = \"m1\"\nmacos = \"14.0\"\npython = \">=3.11,<3.14\"\ngpu = \"optional\"\n");
+    project.run(&["lock", "--offline", "--python", "3.12"]);
+    project.run(&["lock", "--offline"]);
+    let lock = std::fs::read_to_string(project.path().join("macml.lock")).unwrap();
+    let conflict = lock.replace(
+        "python = \"3.13\"\n",
+        "<<<<<<< ours\npython = \"3.12\"\n=======\npython = \"3.13\"\n>>>>>>> theirs\n",
+    );
+    assert_ne!(conflict, lock);
+    project.write("macml.lock", &conflict);
+    let check = project.run(&["lock", "--check", "--offline"]);
+    assert_eq!(check.code, 1, "{}", check.stderr);
+    let run = project.run(&["lock", "--offline"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("`macml.lock` has conflict markers: solving afresh, both sides as preferences"),
+        "{}",
+        run.stderr
+    );
+    let solved = std::fs::read_to_string(project.path().join("macml.lock")).unwrap();
+    assert_eq!(solved, lock.replace("python = \"3.13\"", "python = \"3.12\""), "the first side's Python is preferred");
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let project = Project::empty();
+    let mut child = project.command(&["--help"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap()), (Some(0), String::new()));
+}
+
+#[test]
+fn mistakes_in_the_settings_are_shown_with_their_place() {
+    let project = Project::new(VALID);
+    project.write("config.toml", "mirors = [\"tuna\"]\n");
+    let run = project.run(&["lock", "--offline", "--config-file", "config.toml"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains(" --> config.toml:1:1"), "{}", run.stderr);
+    assert!(run.stderr.contains("error: 1 error in `config.toml`"), "{}", run.stderr);
+}

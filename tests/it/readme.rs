@@ -1,0 +1,155 @@
+//! The transcripts in the READMEs: commands that are shown are run, and must print what is shown.
+//!
+//! A transcript is a fenced block after `<!-- transcript: NAME -->`. Its first line is `$ ` and the command as people type
+//! it; the rest is everything that the command prints, standard output and standard error as they come. Times and sizes of
+//! downloads are compared by their shape only. `MACML_WRITE_README=1 MACML_LIVE=1 cargo test readme` writes them anew.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
+
+/// The commands that are shown, by the name of their transcript, as words after `macml`.
+const SHOWN: [(&str, &str); 3] =
+    [("lock", "lock"), ("floor", "lock --macos 13.0 --dry-run"), ("impossible", "-C examples/impossible lock")];
+
+/// One transcript: where its text stands in the file, and what it says.
+#[derive(Debug, PartialEq)]
+struct Transcript<'a> {
+    name: &'a str,
+    command: &'a str,
+    printed: &'a str,
+    /// The bytes between the fences.
+    place: std::ops::Range<usize>,
+}
+
+fn transcripts(text: &str) -> Vec<Transcript<'_>> {
+    const MARK: &str = "<!-- transcript: ";
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(MARK) {
+        let rest = &text[at + MARK.len()..];
+        let name = rest.split(" -->").next().unwrap();
+        let open = at + text[at..].find("```console\n").unwrap_or_else(|| panic!("`{name}` has no block")) + 11;
+        let close = open + text[open..].find("```").unwrap_or_else(|| panic!("`{name}` is not closed"));
+        let (command, printed) = text[open..close].split_once('\n').unwrap();
+        let command = command.strip_prefix("$ ").unwrap_or_else(|| panic!("`{name}` has no command"));
+        found.push(Transcript { name, command, printed, place: open..close });
+    }
+    found
+}
+
+/// Replaces what differs from run to run: durations, and how much had to be fetched.
+fn normalized(text: &str) -> String {
+    let mut words = Vec::new();
+    for line in text.lines() {
+        let mut line: Vec<&str> = line.trim_end().split(' ').collect();
+        for at in 0..line.len() {
+            let number =
+                |word: &str| !word.is_empty() && word.chars().all(|digit| digit.is_ascii_digit() || digit == '.');
+            let (next, unit) = (line.get(at + 1).copied().unwrap_or_default(), ["ms", "s", "min", "MB", "kB"]);
+            let next = next.trim_end_matches([',', '.', ')', ';']);
+            if number(line[at].trim_start_matches('(')) && unit.contains(&next) {
+                line[at] = "N";
+                line[at + 1] = "UNIT";
+            }
+        }
+        words.push(line.join(" "));
+    }
+    words.join("\n")
+}
+
+/// Runs a shown command on the project itself and returns what a person sees.
+fn run(words: &str) -> String {
+    // Both streams into one file, in the order of writing.
+    let mut seen = tempfile::tempfile().unwrap();
+    let status = Command::new(env!("CARGO_BIN_EXE_macml"))
+        .args(words.split(' '))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env("MACML_NO_CONFIG", "1")
+        .env("MACML_NO_PROGRESS", "1")
+        .env("MACML_COLOR", "never")
+        .stdin(Stdio::null())
+        .stdout(seen.try_clone().unwrap())
+        .stderr(seen.try_clone().unwrap())
+        .status()
+        .unwrap();
+    assert_ne!(status.code(), Some(2), "`macml {words}` could not tell");
+    let mut text = String::new();
+    std::io::Seek::rewind(&mut seen).unwrap();
+    std::io::Read::read_to_string(&mut seen, &mut text).unwrap();
+    text
+}
+
+fn read(file: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
+}
+
+#[test]
+fn both_readmes_show_the_same_commands() {
+    let expected: Vec<(String, String)> = SHOWN
+        .iter()
+        .map(|(name, words)| {
+            // The first one is how people without a `macml` on their PATH begin.
+            let program = if *name == "lock" { "cargo run --release --" } else { "macml" };
+            ((*name).to_owned(), format!("{program} {words}"))
+        })
+        .collect();
+    for file in FILES {
+        let text = read(file);
+        let shown: Vec<(String, String)> = transcripts(&text)
+            .iter()
+            .map(|transcript| (transcript.name.to_owned(), transcript.command.to_owned()))
+            .collect();
+        assert_eq!(shown, expected, "{file}");
+    }
+}
+
+#[test]
+fn transcripts_are_real() {
+    if !matches!(std::env::var("MACML_LIVE").as_deref(), Ok("1" | "full")) {
+        eprintln!("not asked for: set MACML_LIVE=1 to run what the READMEs show");
+        return;
+    }
+    let write = std::env::var_os("MACML_WRITE_README").is_some();
+    let seen: Vec<(&str, String)> = SHOWN.iter().map(|(name, words)| (*name, run(words))).collect();
+    for file in FILES {
+        let mut text = read(file);
+        let old = text.clone();
+        // From the last to the first, so that places stay right.
+        for transcript in transcripts(&old).into_iter().rev() {
+            let (_, printed) = seen.iter().find(|(name, _)| *name == transcript.name).unwrap();
+            if write {
+                let command = transcript.command;
+                text.replace_range(transcript.place, &format!("$ {command}\n{printed}"));
+            } else {
+                let name = transcript.name;
+                assert_eq!(normalized(transcript.printed), normalized(printed), "{file}: `{name}` is out of date");
+            }
+        }
+        if write {
+            std::fs::write(Path::new(env!("CARGO_MANIFEST_DIR")).join(file), text).unwrap();
+        }
+    }
+}
+
+#[test]
+fn only_times_and_sizes_are_overlooked() {
+    let check = |left: &str, right: &str, same: bool| {
+        assert_eq!(normalized(left) == normalized(right), same, "`{left}` and `{right}`");
+    };
+    check("macml.lock unchanged, 14 ms", "macml.lock unchanged, 1.20 s", true);
+    check("fetched 3.4 MB (2 s)", "fetched 12 kB (900 ms)", true);
+    check("macml.lock unchanged, 14 ms", "macml.lock written, 14 ms", false);
+    check("torch 2.14.1", "torch 2.14.2", false);
+    check("macOS 14.0", "macOS 13.0", false);
+    check("", "error: no answer", false);
+}
+
+#[test]
+fn transcripts_are_found() {
+    let text = "Before.\n\n<!-- transcript: lock -->\n```console\n$ macml lock\nfine\n```\nAfter.\n";
+    let found = transcripts(text);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].name, found[0].command, found[0].printed), ("lock", "macml lock", "fine\n"));
+    assert_eq!(&text[found[0].place.clone()], "$ macml lock\nfine\n");
+}
