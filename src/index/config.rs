@@ -242,7 +242,7 @@ mod tests {
         fs::write_atomic(&home.path().join(".config/macml/config.toml"), file.as_bytes(), fs::Durability::Cached)?;
         let mut map = BTreeMap::from([("HOME".to_owned(), home.path().display().to_string())]);
         map.extend(vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        Config::load(Env::from_map(map, "/work".into()))
+        Config::load(Env::from_map(map, "/project".into()), &ConfigFile::Usual)
     }
 
     fn labels(config: &Config) -> Vec<(&str, &str)> {

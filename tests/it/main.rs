@@ -32,9 +32,12 @@ mod tidy;
 mod index;
 // Pages and METADATA of the real index.
 mod live_index;
+// macml and uv on the same real lists.
+mod uv_agreement;
+// Everything in `pep/` against the `packaging` package (live).
+mod oracle;
+
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
 // The order of the stages, over an index in memory.
 mod pipeline;
-// Everything in `pep/` against the `packaging` package (live).
-mod oracle;

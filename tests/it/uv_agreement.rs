@@ -1,0 +1,163 @@
+//! macml and uv on the same real lists, floor, Python and day: `tests/agreement`. Runs when `MACML_LIVE` is set.
+//!
+//! The manifests name only roots; where they come from stands in each. uv is installed from PyPI below `target/`.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Arc;
+
+use macml::index::Config;
+use macml::index::OnlineSource;
+use macml::manifest::model::EnvSpec;
+use macml::manifest::model::Root;
+use macml::manifest::model::RootSource;
+use macml::progress::Silent;
+use macml::resolve;
+use macml::resolve::Facts;
+use macml::resolve::Resolution;
+use macml::sys::Env;
+use macml::target::PythonMinor;
+
+use crate::support::solving::manifest;
+use crate::support::solving::refusal;
+use crate::support::solving::request;
+
+/// Packages that differ, by list, and why macml's answer is meant.
+const DIFFERENCES: &[(&str, &[&str], &str)] = &[];
+
+#[test]
+fn macml_and_uv_agree_on_real_lists() {
+    if !matches!(std::env::var("MACML_LIVE").as_deref(), Ok("1" | "full")) {
+        eprintln!("skipped: needs the real index, set MACML_LIVE=1");
+        return;
+    }
+    let only = std::env::var("MACML_AGREEMENT").ok();
+    let uv = install_uv();
+    let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agreement");
+    std::fs::create_dir_all(&work).unwrap();
+    let lists = lists();
+    assert!(lists.len() >= 12, "only {} lists found", lists.len());
+    let mut failures = Vec::new();
+    for list in lists {
+        let name = list.file_stem().unwrap().to_string_lossy().into_owned();
+        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+            continue;
+        }
+        let manifest = manifest(&std::fs::read_to_string(&list).unwrap());
+        let env = &manifest.envs[0];
+        let start = std::time::Instant::now();
+        let ours = match lock(env, &work) {
+            Ok(resolution) => resolution,
+            Err(error) => {
+                failures.push(format!("{name}: macml: {}", refusal(&error)));
+                continue;
+            }
+        };
+        let python = newest_patch(&ours);
+        let theirs = match compile(&uv, env, &python, &work.join(&name)) {
+            Ok(theirs) => theirs,
+            Err(error) => {
+                failures.push(format!("{name}: uv on Python {python}: {error}"));
+                continue;
+            }
+        };
+        let ours: BTreeMap<String, String> =
+            ours.packages.iter().map(|(name, one)| (name.to_string(), one.version.to_string())).collect();
+        let took = start.elapsed().as_millis();
+        eprintln!("{name}: {} roots, {} packages on Python {python}, {took} ms", env.roots.len(), ours.len());
+        let problem = compare(&name, &ours, &theirs);
+        failures.extend(problem.map(|problem| format!("{name} on Python {python}: {problem}")));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// Says how two answers differ beyond the differences that are listed.
+fn compare(list: &str, ours: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -> Option<String> {
+    let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
+    let differing: Vec<&String> = names.into_iter().filter(|name| ours.get(*name) != theirs.get(*name)).collect();
+    let listed: BTreeSet<&str> =
+        DIFFERENCES.iter().filter(|(of, ..)| *of == list).flat_map(|(_, names, _)| names.iter().copied()).collect();
+    if differing.iter().map(|name| name.as_str()).collect::<BTreeSet<_>>() == listed {
+        return None;
+    }
+    let version = |of: &BTreeMap<String, String>, name: &str| of.get(name).map_or("none".to_owned(), String::clone);
+    let line = |name: &&String| format!("  {name}: macml {}, uv {}", version(ours, name), version(theirs, name));
+    let lines: Vec<String> = differing.iter().map(line).collect();
+    Some(format!("{} of {} differ (listed: {listed:?})\n{}", differing.len(), ours.len(), lines.join("\n")))
+}
+
+fn lists() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/agreement");
+    let mut lists: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    lists.sort();
+    lists
+}
+
+fn lock(env: &EnvSpec, work: &Path) -> Result<Resolution, resolve::Error> {
+    let config = Config { cache_dir: Some(work.join("cache")), ..Config::new(Env::capture().unwrap()) };
+    let mut source = OnlineSource::new(&config, Arc::new(Silent)).unwrap();
+    resolve::resolve(&request(env.clone()), &mut Facts::new(&mut source, &Silent))
+}
+
+/// Returns the newest known patch release that the answer leaves; uv takes `3.13` for 3.13.0.
+fn newest_patch(resolution: &Resolution) -> String {
+    let minor = resolution.python;
+    let known = PythonMinor::RELEASED.iter().find(|(one, _)| *one == minor).unwrap().1;
+    let text = |patch: u16| format!("{minor}.{patch}");
+    let fits = |patch: &u16| resolution.python_full.contains(&text(*patch).parse().unwrap());
+    text((0..=known).rev().find(fits).unwrap())
+}
+
+fn compile(uv: &Path, env: &EnvSpec, python: &str, stem: &Path) -> Result<BTreeMap<String, String>, String> {
+    let roots = stem.with_extension("in");
+    std::fs::write(&roots, env.roots.iter().map(line).collect::<String>()).unwrap();
+    let constraints = stem.with_extension("constraints");
+    let constraint = |(name, specifiers): (&macml::pep::PackageName, &macml::pep::Specifiers)| format!("{name} {specifiers}\n");
+    std::fs::write(&constraints, env.resolution.constraints.iter().map(constraint).collect::<String>()).unwrap();
+    // uv takes a bare date as local time and as a last moment.
+    let day = env.resolution.exclude_newer.as_deref().unwrap();
+    let output = Command::new(uv)
+        .args(["pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-config", "--only-binary", ":all:"])
+        .args(["--python-platform", "aarch64-apple-darwin", "--python-version", python])
+        .args(["--exclude-newer", &format!("{day}T23:59:59.999Z")])
+        .arg(&roots)
+        .arg("--constraints")
+        .arg(&constraints)
+        .env("MACOSX_DEPLOYMENT_TARGET", env.mac.as_ref().unwrap().macos.to_string())
+        .output()
+        .unwrap();
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let pin = |line: &str| {
+        let (name, version) = line.split_once("==").unwrap_or_else(|| panic!("uv printed `{line}`"));
+        (name.to_owned(), version.to_owned())
+    };
+    let text = String::from_utf8(output.stdout).unwrap();
+    Ok(text.lines().filter(|line| !line.trim().is_empty()).map(pin).collect())
+}
+
+/// Writes a root as a line of requirements.
+fn line(root: &Root) -> String {
+    let RootSource::Versions(versions) = &root.source else { panic!("`{}` is no release of an index", root.name) };
+    let extras: Vec<&str> = root.extras.iter().map(macml::pep::ExtraName::as_str).collect();
+    let extras = if extras.is_empty() { String::new() } else { format!("[{}]", extras.join(",")) };
+    let versions = if versions.is_any() { String::new() } else { versions.to_string() };
+    let marker = root.marker.as_ref().map_or_else(String::new, |marker| format!(" ; {marker}"));
+    format!("{}{extras}{versions}{marker}\n", root.name)
+}
+
+/// Installs uv from PyPI below `target/`, once.
+fn install_uv() -> PathBuf {
+    let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uv");
+    let uv = venv.join("bin/uv");
+    if !uv.is_file() {
+        let succeed = |command: &mut Command| assert!(command.status().unwrap().success(), "{command:?}");
+        succeed(Command::new("python3").args(["-m", "venv"]).arg(&venv));
+        succeed(Command::new(venv.join("bin/pip")).args(["install", "--quiet", "uv"]));
+    }
+    uv
+}
