@@ -50,8 +50,6 @@ codes! {
     PathOutsideProject "path-outside-project" "a wheel by path outside the project";
     MirrorFault "mirror-fault" "a mirror lacked or falsified something";
     PlatformsDiffer "platforms-differ" "platforms lock different versions of one package";
-    MixedNightlies "mixed-nightlies" "nightlies of different days";
-    OldNightly "old-nightly" "a nightly that the index will soon delete";
     LocalVersionChosen "local-version-chosen" "a local version is in the answer";
     ForeignIndexSetting "foreign-index-setting" "pip or uv is set to another index than macml";
     ExtraMissing "extra-missing" "an extra that the release does not have";

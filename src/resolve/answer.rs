@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::diag::{Code, Finding};
@@ -25,7 +26,7 @@ type Selected = pubgrub::SelectedDependencies<Node, Point>;
 /// One release on its way into the answer.
 pub(crate) struct Chosen {
     pub(crate) version: Version,
-    pub(crate) releases: Arc<Releases>,
+    pub(crate) releases: Rc<Releases>,
     pub(crate) fit: Fit,
     pub(crate) extras: BTreeSet<ExtraName>,
     /// Every edge of the release and its extras in use.

@@ -4,13 +4,14 @@
 //! release asks for something, something is not there, and the user's lines made it matter.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
 use crate::manifest::model::{Root, RootSource};
-use crate::pep::{PackageName, Point, VersionRange, range};
+use crate::pep::range::describe;
+use crate::pep::{ExtraName, PackageName, Point, VersionRange};
 use crate::target::{MacosVersion, Platform, PythonMinor};
 
 use super::Error;
@@ -88,16 +89,34 @@ pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusa
         env: request.env.name.clone(),
         platform: request.platform,
         lines,
-        reasons: merge(told, &all),
+        reasons: sentences(&told, &all),
         edits: Vec::new(),
         causes,
     })
 }
 
-/// A sentence under one Python, with what it is about.
+/// What one leaf of the tree says.
+#[derive(Clone, PartialEq)]
+enum Statement {
+    /// Releases of a package ask for something.
+    Asks {
+        by: PackageName,
+        extra: Option<ExtraName>,
+        /// The releases; [`VersionRange::full`] is every one.
+        which: VersionRange,
+        other: String,
+        wants: String,
+    },
+    /// Nothing of that package lies in a range: news only where nothing else is known of it.
+    Empty { of: PackageName, text: String },
+    /// Anything else about a package.
+    About { of: PackageName, text: String },
+}
+
+/// A statement with the Python under which it holds.
 struct Told {
-    minor: Option<PythonMinor>,
-    sentence: String,
+    minor: PythonMinor,
+    statement: Statement,
 }
 
 struct Teller<'t, 'r, 's> {
@@ -126,62 +145,56 @@ impl Teller<'_, '_, '_> {
         Ok(())
     }
 
-    fn say(&mut self, minor: Option<PythonMinor>, sentence: String) {
-        if !self.told.iter().any(|told| told.minor == minor && told.sentence == sentence) {
-            self.told.push(Told { minor, sentence });
+    fn say(&mut self, minor: PythonMinor, statement: Statement) {
+        if !self.told.iter().any(|told| told.minor == minor && told.statement == statement) {
+            self.told.push(Told { minor, statement });
         }
     }
 
     fn leaf(&mut self, external: &External<Node, VersionRange, String>) -> Result<(), Error> {
         match external {
-            External::NotRoot(..) => {}
-            External::FromDependencyOf(Node::Root, ..) => {}
             External::FromDependencyOf(Node::Python, _, Node::Release { name, .. }, _) => self.own_line(name),
-            External::FromDependencyOf(Node::Python, ..) => {}
             External::FromDependencyOf(Node::Release { name, extra, minor }, own, other, range) => {
-                let mut by = self.describe(name, *minor, own)?;
-                if let Some(extra) = extra {
-                    by = by.replacen(&format!("`{name}`"), &format!("`{name}[{extra}]`"), 1);
-                }
-                match other {
-                    Node::Release { name: other, .. } if other == name => {}
+                let (other, wants) = match other {
+                    Node::Release { name: other, .. } if other == name => return Ok(()),
                     Node::Release { name: other, extra, .. } => {
                         self.package(other);
+                        let wants = if *range == VersionRange::full() { String::new() } else { describe(range) };
+                        let overridden = self.run.borrow().request.env.resolution.overrides.contains_key(other);
+                        let by = if overridden { " (by `overrides`)" } else { "" };
                         let extra = extra.as_ref().map(|extra| format!("[{extra}]")).unwrap_or_default();
-                        let wants = match range::describe(range) {
-                            any if range == &VersionRange::full() => any.replace("any", ""),
-                            wants => format!(" {wants}"),
-                        };
-                        self.say(Some(*minor), format!("{by} asks for `{other}{extra}`{wants}"));
+                        (format!("`{other}{extra}`"), format!("{wants}{by}"))
                     }
                     Node::PythonFull(_) => {
                         self.causes.python = true;
-                        self.say(Some(*minor), format!("{by} asks for Python {}", describe_patches(range)));
+                        ("Python".to_owned(), describe(range))
                     }
-                    Node::Root | Node::Python => {}
-                }
+                    Node::Root | Node::Python => return Ok(()),
+                };
+                let which = self.simplified(name, *minor, own)?;
+                let (by, extra) = (name.clone(), extra.clone());
+                self.say(*minor, Statement::Asks { by, extra, which, other, wants });
             }
-            External::FromDependencyOf(Node::PythonFull(_), ..) => {}
-            External::NoVersions(Node::Release { name, extra: None, minor }, range)
-            | External::NoVersions(Node::Release { name, extra: Some(_), minor }, range) => {
+            External::NoVersions(Node::Release { name, minor, .. }, range) => {
                 self.package(name);
-                for sentence in self.absences(name, *minor, range)? {
-                    self.say(Some(*minor), sentence);
+                for statement in self.absences(name, *minor, range)? {
+                    self.say(*minor, statement);
                 }
             }
             External::NoVersions(Node::PythonFull(minor), range) => {
                 self.causes.python = true;
-                let wants = describe_patches(range);
-                self.say(Some(*minor), format!("no patch release of Python {minor} is {wants}"));
+                let of = "python".parse().expect("a name");
+                let text = format!("no patch release of Python {minor} is {}", describe(range));
+                self.say(*minor, Statement::About { of, text });
             }
-            External::NoVersions(..) => {}
             External::Custom(Node::Release { name, minor, .. }, range, why) => {
                 self.package(name);
-                let which = self.describe(name, *minor, range)?;
+                let which = which(name, &self.simplified(name, *minor, range)?);
                 self.causes.python |= why.starts_with("needs Python");
-                self.say(Some(*minor), format!("{which} cannot be used: {why}"));
+                let text = format!("{which} cannot be used: {why}");
+                self.say(*minor, Statement::About { of: name.clone(), text });
             }
-            External::Custom(..) => {}
+            _ => {}
         }
         Ok(())
     }
@@ -205,36 +218,43 @@ impl Teller<'_, '_, '_> {
         }
     }
 
-    /// Names releases by the shortest range that means the same releases.
-    fn describe(&self, name: &PackageName, minor: PythonMinor, range: &VersionRange) -> Result<String, Error> {
+    /// Returns the shortest range that means the same releases.
+    fn simplified(&self, name: &PackageName, minor: PythonMinor, range: &VersionRange) -> Result<VersionRange, Error> {
         let releases = self.run.borrow_mut().releases(name, minor)?;
-        let Some(releases) = releases else { return Ok(format!("`{name}`")) };
-        Ok(match simplify(&releases, range) {
-            all if all == VersionRange::full() => format!("every `{name}`"),
-            some => format!("`{name}` {}", range::describe(&some)),
-        })
+        Ok(releases.map_or_else(VersionRange::full, |releases| simplify(&releases, range)))
     }
 
     /// Says why no release in a range counts.
-    fn absences(&mut self, name: &PackageName, minor: PythonMinor, range: &VersionRange) -> Result<Vec<String>, Error> {
+    fn absences(
+        &mut self,
+        name: &PackageName,
+        minor: PythonMinor,
+        range: &VersionRange,
+    ) -> Result<Vec<Statement>, Error> {
+        let about = |text: String| Statement::About { of: name.clone(), text };
         let releases = self.run.borrow_mut().releases(name, minor)?;
         let Some(releases) = releases else {
             let asked = self.run.borrow().describe_indexes(name);
             let near = nearest(name).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-            return Ok(vec![format!("no package `{name}` on {asked}{near}")]);
+            return Ok(vec![about(format!("there is no package `{name}` on {asked}{near}"))]);
         };
-        let inside: Vec<usize> =
-            (0..releases.points().len()).filter(|at| range.contains(&releases.points()[*at])).collect();
+        let points = releases.points();
+        let inside: Vec<usize> = (0..points.len()).filter(|at| range.contains(&points[*at])).collect();
         if inside.is_empty() {
-            let newest = releases.newest().map(|newest| format!("; the newest release is {newest}"));
-            let newest = newest.unwrap_or_else(|| "; there is no release at all".to_owned());
-            return Ok(vec![format!("there is no `{name}` {}{newest}", range::describe(range))]);
+            let newest = releases.newest().map(|newest| format!("the newest release is {newest}"));
+            let newest = newest.unwrap_or_else(|| "there is no release at all".to_owned());
+            let text = format!("there is no `{name}` {}; {newest}", describe(range));
+            return Ok(vec![Statement::Empty { of: name.clone(), text }]);
         }
         // Newest first, grouped by reason: the first group is what a reader needs, later ones are the way down.
         let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        let mut archives = false;
         for at in &inside {
             let Err(absence) = releases.state(*at) else { continue };
             self.note_cause(name, absence);
+            let version = points[*at].version().expect("releases are versions");
+            archives |= matches!(absence, Absence::Unfit(Unfit::NoPython { .. }))
+                && releases.release(version).is_some_and(|release| release.source_archive);
             let reason = absence.to_string();
             match groups.iter_mut().find(|(known, _)| *known == reason) {
                 Some((_, members)) => members.push(*at),
@@ -242,23 +262,25 @@ impl Teller<'_, '_, '_> {
             }
         }
         let finals = |members: &[usize]| {
-            members.iter().any(|at| releases.points()[*at].version().is_some_and(|version| !version.any_prerelease()))
+            members.iter().any(|at| points[*at].version().is_some_and(|version| !version.any_prerelease()))
         };
         let any_final = groups.iter().any(|(_, members)| finals(members));
-        let told = groups.iter().filter(|(_, members)| !any_final || finals(members));
-        let mut sentences: Vec<String> = told
-            .clone()
-            .take(3)
-            .map(|(reason, members)| {
-                let members: Vec<&Point> = members.iter().map(|at| &releases.points()[*at]).collect();
-                format!("`{name}` {}: {reason}", span_of(&members))
-            })
-            .collect();
-        let more = told.count().saturating_sub(3);
-        if more > 0 {
-            sentences.push(format!("older releases of `{name}` do not fit either"));
+        groups.retain(|(_, members)| !any_final || finals(members));
+        let more = groups.len() > 3;
+        let mut statements: Vec<Statement> = Vec::new();
+        for (reason, members) in groups.into_iter().take(3) {
+            let members: Vec<&Point> = members.iter().map(|at| &points[*at]).collect();
+            statements.push(about(format!("`{name}` {}: {reason}", ends(&members))));
         }
-        Ok(sentences)
+        if more {
+            statements.push(about(format!("older releases of `{name}` do not fit either")));
+        }
+        if archives {
+            statements.push(about(format!(
+                "the source archives of `{name}` are no way out: built for another Python they may lack their native half"
+            )));
+        }
+        Ok(statements)
     }
 
     fn note_cause(&mut self, name: &PackageName, absence: &Absence) {
@@ -289,24 +311,29 @@ fn simplify(releases: &Releases, range: &VersionRange) -> VersionRange {
         return VersionRange::full();
     }
     if kept == 1 {
-        let one = oldest_first.filter(|point| range.contains(point)).next();
+        let one = releases.points().iter().find(|point| range.contains(*point));
         return VersionRange::singleton(one.expect("there is one").clone());
     }
     range.simplify(oldest_first)
 }
 
+/// Names releases of a package.
+fn which(name: &PackageName, range: &VersionRange) -> String {
+    if *range == VersionRange::full() { format!("every `{name}`") } else { format!("`{name}` {}", versions(range)) }
+}
+
+/// Writes a range of releases; a single one as its version.
+fn versions(range: &VersionRange) -> String {
+    range.as_singleton().map_or_else(|| describe(range), ToString::to_string)
+}
+
 /// Names some releases, newest first, by their ends.
-fn span_of(newest_first: &[&Point]) -> String {
+fn ends(newest_first: &[&Point]) -> String {
     match newest_first {
         [] => String::new(),
         [one] => one.to_string(),
         [newest, .., oldest] => format!("{oldest} to {newest}"),
     }
-}
-
-/// Writes a range of patches without the one that stands for those to come.
-fn describe_patches(range: &VersionRange) -> String {
-    range::describe(range)
 }
 
 /// Writes a root as in a requirement: `torch ==2.8.*`.
@@ -321,34 +348,106 @@ pub(crate) fn describe_root(root: &Root) -> String {
     }
 }
 
-/// Joins what is the same under several Pythons; where Pythons differ, says which one a sentence is about.
-fn merge(told: Vec<Told>, all: &[PythonMinor]) -> Vec<String> {
+/// Most sentences that are told.
+const MOST: usize = 14;
+
+/// Most releases that are told apart in one sentence.
+const MOST_RELEASES: usize = 4;
+
+/// Lays out statements as sentences: what a package's releases ask of another is one, and what is the same under several
+/// Pythons is said once.
+fn sentences(told: &[Told], all: &[PythonMinor]) -> Vec<String> {
     let mut merged: Vec<(String, Vec<PythonMinor>)> = Vec::new();
-    for Told { minor, sentence } in told {
-        match merged.iter_mut().find(|(known, _)| *known == sentence) {
-            Some((_, minors)) => minors.extend(minor),
-            None => merged.push((sentence, minor.into_iter().collect())),
+    for (minor, text) in joined(told) {
+        // What differs in nothing but the name of the Python is the same.
+        let text = text.replace(&format!("Python {minor}"), PYTHON);
+        match merged.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, minors)) => minors.push(minor),
+            None => merged.push((text, vec![minor])),
         }
     }
-    let everywhere = |minors: &[PythonMinor]| minors.is_empty() || all.iter().all(|minor| minors.contains(minor));
-    // What holds under one Python only is worth a line when that Python is the only one, or while lines are few.
-    let mut by_count: BTreeMap<usize, usize> = BTreeMap::new();
-    merged.iter().for_each(|(_, minors)| *by_count.entry(minors.len()).or_default() += 1);
     let total = merged.len();
-    let line = |(sentence, mut minors): (String, Vec<PythonMinor>)| {
-        if everywhere(&minors) || all.len() == 1 {
-            return sentence;
-        }
+    let mut lines: Vec<String> = Vec::new();
+    for (text, mut minors) in merged.into_iter().take(MOST) {
         minors.sort();
         let names: Vec<String> = minors.iter().map(ToString::to_string).collect();
-        format!("{sentence} (on Python {})", names.join(", "))
-    };
-    const MOST: usize = 14;
-    let mut lines: Vec<String> = merged.into_iter().take(MOST).map(line).collect();
+        let pythons = format!("Python {}", names.join(", "));
+        let everywhere = all.iter().all(|minor| minors.contains(minor));
+        lines.push(match text.contains(PYTHON) {
+            true => text.replace(PYTHON, &pythons),
+            false if everywhere => text,
+            false => format!("{text} (on {pythons})"),
+        });
+    }
     if total > MOST {
         lines.push(format!("and {} more of the kind", total - MOST));
     }
     lines
+}
+
+/// Stands for the Python that a sentence speaks of.
+const PYTHON: &str = "\u{0}";
+
+fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
+    let known = |of: &PackageName, minor: PythonMinor| {
+        told.iter().any(|told| {
+            told.minor == minor
+                && match &told.statement {
+                    Statement::Asks { by, .. } => by == of,
+                    Statement::About { of: other, .. } => other == of,
+                    Statement::Empty { .. } => false,
+                }
+        })
+    };
+    let mut lines: Vec<(PythonMinor, String)> = Vec::new();
+    let mut done: Vec<usize> = Vec::new();
+    for (at, Told { minor, statement }) in told.iter().enumerate() {
+        match statement {
+            Statement::About { text, .. } => lines.push((*minor, text.clone())),
+            Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
+            Statement::Empty { .. } => {}
+            Statement::Asks { .. } if done.contains(&at) => {}
+            Statement::Asks { by, extra, other, .. } => {
+                let mut asks: Vec<(&VersionRange, &String)> = Vec::new();
+                for (place, one) in told.iter().enumerate().skip(at) {
+                    if let Statement::Asks { by: b, extra: e, which, other: o, wants } = &one.statement
+                        && (one.minor, b, e, o) == (*minor, by, extra, other)
+                    {
+                        done.push(place);
+                        asks.push((which, wants));
+                    }
+                }
+                lines.push((*minor, ask(by, extra.as_ref(), other, asks)));
+            }
+        }
+    }
+    lines
+}
+
+/// Writes what releases of one package ask of another: `torchvision` 0.22.0 asks for `torch` ==2.7.0, 0.22.1 for ==2.7.1.
+fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(&VersionRange, &String)>) -> String {
+    let lowest = |range: &VersionRange| match range.bounding_range() {
+        Some((Bound::Included(point) | Bound::Excluded(point), _)) => Some(point.clone()),
+        _ => None,
+    };
+    asks.sort_by_key(|(which, _)| lowest(which));
+    let more = asks.len() > MOST_RELEASES;
+    asks.truncate(MOST_RELEASES);
+    let name = extra.map_or_else(|| format!("`{by}`"), |extra| format!("`{by}[{extra}]`"));
+    let mut text = String::new();
+    for (at, (which, wants)) in asks.into_iter().enumerate() {
+        let wants = if wants.is_empty() { String::new() } else { format!(" {wants}") };
+        let releases = if *which == VersionRange::full() { None } else { Some(versions(which)) };
+        text += &match (at, releases) {
+            (0, None) => format!("every {name} asks for {other}{wants}"),
+            (0, Some(releases)) => format!("{name} {releases} asks for {other}{wants}"),
+            (_, releases) => {
+                let wants = if wants.is_empty() { " any" } else { &wants };
+                format!(", {} for{wants}", releases.unwrap_or_else(|| "every one".to_owned()))
+            }
+        };
+    }
+    if more { text + ", and so on" } else { text }
 }
 
 /// Finds a well-known package whose name is near.

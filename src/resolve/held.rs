@@ -56,11 +56,6 @@ fn conflict(
             return Ok(format!("`{by}` {} asks for `{name}` {}", package.version, range::describe(&edge.range)));
         }
     }
-    if let Some(narrow) = run.request.env.resolution.constraints.get(name) {
-        if !narrow.contains(newest) {
-            return Ok(format!("`constraints` asks for `{narrow}`"));
-        }
-    }
     let releases = chosen[name].releases.clone();
     match run.told(&releases, fit, minor, None)? {
         Told::Unusable(why) => Ok(why),

@@ -11,7 +11,7 @@
 //!                                 +--> explain --> edits (each solved) --> Explanation
 //! ```
 //!
-//! Whether a release counts is fixed while a solve runs ([`releases`]); when a reached release demands exactly one that
+//! Whether a release counts is fixed while a solve runs (`releases.rs`); when a reached release demands exactly one that
 //! does not count by itself (a pre-release, a withdrawn or local version), it is admitted and the solve starts again.
 
 pub mod request;
@@ -100,7 +100,7 @@ pub fn resolve(request: &Request, facts: &mut Facts<'_>) -> Result<Resolution, E
 /// How a solve ended.
 pub(crate) enum Outcome {
     Solved(Box<Resolution>),
-    Refused(Refusal),
+    Refused(Box<Refusal>),
 }
 
 /// A solve without answer.
@@ -146,7 +146,7 @@ pub(crate) fn solve(request: &Request, facts: &mut Facts<'_>) -> Result<Outcome,
             Err(tree) => {
                 drop(provider);
                 drop(run);
-                Ok(Outcome::Refused(Refusal { tree, admitted }))
+                Ok(Outcome::Refused(Box::new(Refusal { tree, admitted })))
             }
         };
     }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::index::source::{IndexName, Page, Release};
-use crate::pep::{Point, Version, VersionRange};
+use crate::pep::{Point, Specifiers, Version, VersionRange};
 
 use super::candidate::{Fit, Selector, Unfit, Yanked};
 
@@ -20,6 +20,8 @@ pub(crate) enum Absence {
     Unfit(Unfit),
     /// A pre-release, and nothing admits it.
     Prerelease,
+    /// Outside what `[resolution] constraints` leaves of the package.
+    Constrained(Specifiers),
     /// A local version, and the plain one fits.
     Local,
     /// Only an `any` wheel, while the newer release named has platform wheels, none of which fits.
@@ -31,6 +33,7 @@ impl fmt::Display for Absence {
         match self {
             Self::Unfit(unfit) => unfit.fmt(f),
             Self::Prerelease => f.write_str("a pre-release, which nothing admits"),
+            Self::Constrained(narrow) => write!(f, "outside `{narrow}`, to which `constraints` narrows it"),
             Self::Local => f.write_str("a local version, and the plain one fits"),
             Self::Superseded(newer, why) => {
                 write!(f, "too old to be meant: {newer} has native wheels, but {why}")
@@ -52,6 +55,8 @@ pub(crate) struct Admission {
     pub(crate) own: Option<Version>,
     /// Versions that the user's own line admits.
     pub(crate) own_range: Option<VersionRange>,
+    /// `[resolution] constraints` for the package.
+    pub(crate) narrowed: Option<Specifiers>,
 }
 
 /// The releases of one package for one Python.
@@ -147,6 +152,9 @@ impl Releases {
     fn judge(&self, at: usize) -> Result<Fit, Absence> {
         let version = self.version(at);
         let exactly = self.admission.exactly.contains(version);
+        if let Some(narrow) = self.admission.narrowed.as_ref().filter(|narrow| !narrow.contains(version)) {
+            return Err(Absence::Constrained(narrow.clone()));
+        }
         if version.any_prerelease() && !self.admission.prereleases && !exactly {
             return Err(Absence::Prerelease);
         }
@@ -157,10 +165,9 @@ impl Releases {
                 return Err(Absence::Local);
             }
         }
-        if fit.files.iter().all(|file| file.wheel.platform_tags().any(|tag| tag == "any")) {
-            if let Some((newer, why)) = self.superseding(at) {
-                return Err(Absence::Superseded(newer.clone(), why));
-            }
+        let pure = fit.files.iter().all(|file| file.wheel.platform_tags().any(|tag| tag == "any"));
+        if let Some((newer, why)) = pure.then(|| self.superseding(at)).flatten() {
+            return Err(Absence::Superseded(newer.clone(), why));
         }
         Ok(fit)
     }
@@ -180,7 +187,8 @@ impl Releases {
     fn superseding(&self, at: usize) -> Option<(&Version, Unfit)> {
         (0..at).find_map(|newer| {
             let version = self.version(newer);
-            let excluded = self.admission.own_range.as_ref().is_some_and(|own| !own.contains(&self.versions[newer]));
+            let own = self.admission.own_range.iter().chain(self.admission.narrowed.as_ref().map(Specifiers::range));
+            let excluded = own.into_iter().any(|own| !own.contains(&self.versions[newer]));
             if excluded || (version.any_prerelease() && !self.admission.prereleases) {
                 return None;
             }

@@ -1,6 +1,7 @@
 //! `Run`: one request with everything needed to judge releases for it, and the scout that asks ahead.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::index::source::{Ask, DIRECT, File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
@@ -23,7 +24,7 @@ pub(crate) struct Run<'r, 's> {
     pub(crate) request: &'r Request,
     facts: &'r mut Facts<'s>,
     admitted: &'r Admitted,
-    releases: HashMap<(PackageName, PythonMinor), Option<Arc<Releases>>>,
+    releases: HashMap<(PackageName, PythonMinor), Option<Rc<Releases>>>,
     selectors: HashMap<PythonMinor, Arc<Selector>>,
     scout: Scout,
 }
@@ -40,6 +41,9 @@ struct Wanted {
     range: VersionRange,
     extras: BTreeSet<ExtraName>,
 }
+
+/// The page that serves a package, with its index; `None` when no index has the name.
+type Served = Option<(IndexName, Arc<Page>)>;
 
 /// What a release's wheels say of it.
 pub(crate) enum Told {
@@ -71,15 +75,7 @@ impl<'r, 's> Run<'r, 's> {
     pub(crate) fn root_edges(&self, minor: PythonMinor) -> Vec<Edge> {
         let env = self.marker_env(minor);
         let roots = edges::roots(&self.request.env, self.request.platform, &env);
-        roots.into_iter().map(|root| self.constrain(edges::root_edge(root))).collect()
-    }
-
-    /// Narrows an edge by `[resolution] constraints`.
-    fn constrain(&self, mut edge: Edge) -> Edge {
-        if let Some(narrow) = self.request.env.resolution.constraints.get(&edge.name) {
-            edge.range = edge.range.intersection(narrow.range());
-        }
-        edge
+        roots.into_iter().map(edges::root_edge).collect()
     }
 
     /// Lists the Pythons of the declared range, oldest first.
@@ -122,8 +118,8 @@ impl<'r, 's> Run<'r, 's> {
         }
     }
 
-    /// Returns the page that serves a package: outer `None` not known yet, inner `None` no index has the name.
-    fn peek_page(&self, name: &PackageName) -> Result<Option<Option<(IndexName, Arc<Page>)>>, Error> {
+    /// Returns the page that serves a package, if that is known yet.
+    fn peek_page(&self, name: &PackageName) -> Result<Option<Served>, Error> {
         if let Some(file) = self.request.direct.get(name) {
             let release = Release { wheels: vec![file.clone()], source_archive: false };
             let page = Page::new(BTreeMap::from([(file.wheel.version.clone(), release)]));
@@ -144,7 +140,7 @@ impl<'r, 's> Run<'r, 's> {
     }
 
     /// Returns the releases of a package for one Python; `None` when no index has the name.
-    pub(crate) fn releases(&mut self, name: &PackageName, minor: PythonMinor) -> Result<Option<Arc<Releases>>, Error> {
+    pub(crate) fn releases(&mut self, name: &PackageName, minor: PythonMinor) -> Result<Option<Rc<Releases>>, Error> {
         self.ask_page(name);
         loop {
             if let Some(releases) = self.peek_releases(name, minor)? {
@@ -154,11 +150,7 @@ impl<'r, 's> Run<'r, 's> {
         }
     }
 
-    fn peek_releases(
-        &mut self,
-        name: &PackageName,
-        minor: PythonMinor,
-    ) -> Result<Option<Option<Arc<Releases>>>, Error> {
+    fn peek_releases(&mut self, name: &PackageName, minor: PythonMinor) -> Result<Option<Option<Rc<Releases>>>, Error> {
         let key = (name.clone(), minor);
         if let Some(known) = self.releases.get(&key) {
             return Ok(Some(known.clone()));
@@ -174,7 +166,7 @@ impl<'r, 's> Run<'r, 's> {
                 let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until));
                 self.selectors.entry(minor).or_insert_with(new).clone()
             };
-            Arc::new(Releases::new(index, page, selector, self.admission(name, direct)))
+            Rc::new(Releases::new(index, page, selector, self.admission(name, direct)))
         });
         self.releases.insert(key, releases.clone());
         Ok(Some(releases))
@@ -207,6 +199,7 @@ impl<'r, 's> Run<'r, 's> {
                 .chain(self.request.direct.get(name).map(|file| file.wheel.version.clone()))
                 .collect(),
             own: exact,
+            narrowed: resolution.constraints.get(name).cloned(),
             own_range: own.into_iter().map(|own| own.range().clone()).reduce(|all, one| all.union(&one)),
         }
     }
@@ -277,7 +270,7 @@ impl<'r, 's> Run<'r, 's> {
         Ok(first.map(|(_, edges)| Told::Edges(edges)))
     }
 
-    /// Decides the metadata of one wheel, with overrides and constraints applied.
+    /// Decides the metadata of one wheel, with overrides applied.
     fn edges(&self, metadata: &Metadata, minor: PythonMinor, extra: Option<&ExtraName>) -> Result<Edges, String> {
         let mut edges = edges::decide(&metadata.requires_dist, &self.marker_env(minor), minor, extra)?;
         if let (None, Some(asks)) = (extra, &metadata.requires_python) {
@@ -295,7 +288,6 @@ impl<'r, 's> Run<'r, 's> {
                 edge.exact = instead.exact().cloned();
             }
         }
-        edges.packages = edges.packages.into_iter().map(|edge| self.constrain(edge)).collect();
         Ok(edges)
     }
 

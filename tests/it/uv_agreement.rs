@@ -115,7 +115,8 @@ fn compile(uv: &Path, env: &EnvSpec, python: &str, stem: &Path) -> Result<BTreeM
     let roots = stem.with_extension("in");
     std::fs::write(&roots, env.roots.iter().map(line).collect::<String>()).unwrap();
     let constraints = stem.with_extension("constraints");
-    let constraint = |(name, specifiers): (&macml::pep::PackageName, &macml::pep::Specifiers)| format!("{name} {specifiers}\n");
+    let constraint =
+        |(name, specifiers): (&macml::pep::PackageName, &macml::pep::Specifiers)| format!("{name} {specifiers}\n");
     std::fs::write(&constraints, env.resolution.constraints.iter().map(constraint).collect::<String>()).unwrap();
     // uv takes a bare date as local time and as a last moment.
     let day = env.resolution.exclude_newer.as_deref().unwrap();
