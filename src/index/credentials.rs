@@ -26,8 +26,12 @@ struct Machine {
 impl Credentials {
     /// Reads netrc: the file that `NETRC` names, else `~/.netrc`.
     pub(super) fn new(env: &Env) -> Result<Self, FsError> {
-        let file = env.get("NETRC").map(PathBuf::from).or_else(|| Some(env.home()?.join(".netrc")));
-        let text = file.map_or(Ok(None), |file| fs::read_text(&file))?;
+        let text = match (env.get("NETRC"), env.home()) {
+            (Some(file), _) => fs::read_text(&PathBuf::from(file))?,
+            // Nobody said that it matters: a public index works without it, and a private one will say 401.
+            (None, Some(home)) => fs::read_text(&home.join(".netrc")).unwrap_or_default(),
+            (None, None) => None,
+        };
         Ok(Self { origins: Vec::new(), netrc: text.map(|text| parse(&text)).unwrap_or_default() })
     }
 

@@ -553,6 +553,23 @@ fn a_mirror_that_is_down_is_not_waited_for_twice() {
 }
 
 #[test]
+fn questions_run_side_by_side() {
+    let universe = (0..100).fold(Universe::default(), |all, at| all.with(&format!("p{at}"), "1.0", &[]));
+    let behaviour = Behaviour { delay: Duration::from_millis(100), ..Behaviour::default() };
+    let index = FakeIndex::behaving(&universe, behaviour);
+    let mut source = Run::at(&index.url()).source();
+    let start = std::time::Instant::now();
+    for name in universe.packages.keys() {
+        source.ask(Ask::Page { index: "pypi".into(), name: name.parse().unwrap() });
+    }
+    for _ in 0..100 {
+        source.wait().unwrap();
+    }
+    // One after the other they would take ten seconds.
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
 fn a_redirect_never_gives_up_encryption_or_goes_on_for_ever() {
     let index = FakeIndex::from_published(&small());
     index.rule("/simple/alpha", 99, Action::Redirect("/simple/alpha/".to_owned()));
@@ -603,6 +620,7 @@ fn pages_are_asked_again_when_their_time_is_over() {
     check(None, false, &[200]);
     check(Some("max-age=600, public"), true, &[200]);
     check(Some("max-age=0"), true, &[200, 304, 304]);
+    check(Some("Public, MAX-AGE=0"), false, &[200, 200, 200]);
     check(Some("no-cache"), false, &[200, 200, 200]);
 }
 
