@@ -265,14 +265,14 @@ mod tests {
         let wanted = [("pypi", "ustc"), ("pytorch", "https://m.example/whl"), ("pypi", "https://a.example/simple")];
         assert_eq!(labels(&config), wanted);
         assert_eq!((config.mirror_only, config.offline), (false, true));
-        assert_eq!(config.cache_dir, Some("/work/cache".into()));
+        assert_eq!(config.cache_dir, Some("/project/cache".into()));
     }
 
     #[test]
     fn folders() {
         let env = |vars: &[(&str, &str)]| {
             let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-            Config::new(Env::from_map(vars.collect(), "/work".into())).cache_dir
+            Config::new(Env::from_map(vars.collect(), "/project".into())).cache_dir
         };
         assert_eq!(env(&[("HOME", "/home/me")]), Some("/home/me/.cache/macml".into()));
         assert_eq!(env(&[("HOME", "/home/me"), ("XDG_CACHE_HOME", "/x")]), Some("/x/macml".into()));

@@ -554,16 +554,16 @@ fn a_mirror_that_is_down_is_not_waited_for_twice() {
 
 #[test]
 fn questions_run_side_by_side() {
-    let universe = (0..100).fold(Universe::default(), |all, at| all.with(&format!("p{at}"), "1.0", &[]));
+    let published = (0..100).fold(Published::default(), |all, at| all.with(&format!("p{at}"), "1.0", &[]));
     let behaviour = Behaviour { delay: Duration::from_millis(100), ..Behaviour::default() };
-    let index = FakeIndex::behaving(&universe, behaviour);
+    let index = FakeIndex::behaving(&published, behaviour);
     let mut source = Run::at(&index.url()).source();
     let start = std::time::Instant::now();
-    for name in universe.packages.keys() {
+    for name in published.packages.keys() {
         source.ask(Ask::Page { index: "pypi".into(), name: name.parse().unwrap() });
     }
     for _ in 0..100 {
-        source.wait().unwrap();
+        source.wait(None).unwrap().1.unwrap();
     }
     // One after the other they would take ten seconds.
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());

@@ -409,7 +409,7 @@ mod made_up {
     fn paths() {
         check(machine_paths, "README.md", "/Users/ada/project and ~/.cache/macml", &[]);
         check(machine_paths, "README.md", &["see ", "/ro", "ot/.cargo"].concat(), &[1]);
-        check(machine_paths, "tests/x.json", &["\"", "/wo", "rk/main\""].concat(), &[1]);
+        check(machine_paths, "tests/x.json", &["\"", "/wo", "rk/elsewhere\""].concat(), &[1]);
         check(machine_paths, "tests/x.json", env!("CARGO_MANIFEST_DIR"), &[1].repeat(times_in_manifest_dir()));
     }
 
