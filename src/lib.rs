@@ -42,6 +42,7 @@
 //! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache |
 //! | [`resolve`] | stage 3, which versions, or why none |
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
+//! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //!
 //! Between `target` and `manifest` there will be `knowledge`: what metadata leaves out, as data with a source for each
 //! piece. The binary, `src/bin/macml/`, turns words into calls and results into text; it alone knows about flags, colours,

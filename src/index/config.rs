@@ -183,7 +183,9 @@ impl Mirror {
         };
         if !address.contains("://") {
             let names = builtin::MIRRORS.map(|(name, _)| format!("`{name}`")).join(", ");
-            return Err(format!("`{address}` is neither a known mirror ({names}) nor an address"));
+            // What has an `@` may be an address whose beginning was forgotten, with a password in it.
+            let address = if address.contains('@') { "the text" } else { &format!("`{address}`") };
+            return Err(format!("{address} is neither a known mirror ({names}) nor an address"));
         }
         Self::at(index, address)
     }
@@ -226,5 +228,69 @@ fn switch(env: &Env, variable: &'static str) -> Result<Option<bool>, ConfigError
         Some("1" | "true" | "yes") => Ok(Some(true)),
         Some("0" | "false" | "no") => Ok(Some(false)),
         Some(other) => Err(ConfigError::Variable { variable, reason: format!("`{other}` is neither `1` nor `0`") }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn load(vars: &[(&str, &str)], file: &str) -> Result<Config, ConfigError> {
+        let home = tempfile::tempdir().expect("a temporary folder can be made");
+        fs::write_atomic(&home.path().join(".config/macml/config.toml"), file.as_bytes(), fs::Durability::Cached)?;
+        let mut map = BTreeMap::from([("HOME".to_owned(), home.path().display().to_string())]);
+        map.extend(vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        Config::load(Env::from_map(map, "/project".into()), &ConfigFile::Usual)
+    }
+
+    fn labels(config: &Config) -> Vec<(&str, &str)> {
+        config.mirrors.iter().map(|mirror| (&*mirror.index, &*mirror.label)).collect()
+    }
+
+    #[test]
+    fn variables_go_before_the_file() {
+        let file = "mirrors = [\"tuna\"]\nmirror-only = true\ncache-dir = \"/big\"\n";
+        let config = load(&[], file).unwrap();
+        assert_eq!((labels(&config), config.mirror_only, config.offline), (vec![("pypi", "tuna")], true, false));
+        assert_eq!(config.cache_dir, Some("/big".into()));
+        let vars = [
+            ("MACML_MIRROR", "ustc, pytorch=https://m.example/whl https://me:s3cret@a.example/simple?a=b"),
+            ("MACML_MIRROR_ONLY", "0"),
+            ("MACML_OFFLINE", "1"),
+            ("MACML_CACHE_DIR", "cache"),
+        ];
+        let config = load(&vars, file).unwrap();
+        let wanted = [("pypi", "ustc"), ("pytorch", "https://m.example/whl"), ("pypi", "https://a.example/simple")];
+        assert_eq!(labels(&config), wanted);
+        assert_eq!((config.mirror_only, config.offline), (false, true));
+        assert_eq!(config.cache_dir, Some("/work/cache".into()));
+    }
+
+    #[test]
+    fn folders() {
+        let env = |vars: &[(&str, &str)]| {
+            let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            Config::new(Env::from_map(vars.collect(), "/work".into())).cache_dir
+        };
+        assert_eq!(env(&[("HOME", "/home/me")]), Some("/home/me/.cache/macml".into()));
+        assert_eq!(env(&[("HOME", "/home/me"), ("XDG_CACHE_HOME", "/x")]), Some("/x/macml".into()));
+        assert_eq!(env(&[("HOME", "/home/me"), ("XDG_CACHE_HOME", "x")]), Some("/home/me/.cache/macml".into()));
+        assert_eq!(env(&[]), None);
+    }
+
+    #[test]
+    fn mistakes_are_named_without_secrets() {
+        let check = |vars: &[(&str, &str)], file: &str, parts: &[&str]| {
+            let error = load(vars, file).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        };
+        check(&[("MACML_MIRROR", "tuno")], "", &["`MACML_MIRROR`", "`tuno`", "`tuna`"]);
+        check(&[("MACML_MIRROR", "me:s3cret@a.example")], "", &["`MACML_MIRROR`", "nor an address"]);
+        check(&[("MACML_MIRROR", "https://me:s3cret@:99999/")], "", &["`MACML_MIRROR`"]);
+        check(&[("MACML_OFFLINE", "maybe")], "", &["`MACML_OFFLINE`", "`maybe`"]);
+        check(&[], "mirors = 1", &["config.toml", "mistakes"]);
     }
 }

@@ -44,7 +44,7 @@ pub enum IndexError {
     #[error("{cause}{}", .cause.hint())]
     Client {
         /// Why.
-        cause: HttpError,
+        cause: Box<HttpError>,
     },
     /// No answer.
     #[error("{via} gave no answer: {cause}{}", .cause.hint())]
@@ -52,7 +52,7 @@ pub enum IndexError {
         /// Who was asked.
         via: Via,
         /// Why.
-        cause: HttpError,
+        cause: Box<HttpError>,
     },
     /// 403.
     #[error(

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
@@ -44,9 +44,14 @@ struct Transport {
     base: Url,
     /// It announced PEP 658 files and did not have one.
     no_metadata_files: AtomicBool,
+    /// Why it could not be reached: a stand-in is not waited for twice.
+    down: OnceLock<Arc<IndexError>>,
 }
 
 type Memo = HashMap<(IndexName, usize, PackageName), Arc<OnceCell<Result<Got, Arc<IndexError>>>>>;
+
+/// Sizes and hashes by address.
+type Learned = HashMap<Arc<str>, (u64, Option<Sha256>)>;
 
 /// What one transport has of a package.
 #[derive(Clone)]
@@ -71,7 +76,7 @@ pub(super) struct Network {
     /// Which transport's page counts.
     origins: Mutex<HashMap<(IndexName, PackageName), usize>>,
     /// Sizes and hashes learned from the files themselves, by address.
-    learned: Mutex<HashMap<Arc<str>, (u64, Option<Sha256>)>>,
+    learned: Mutex<Learned>,
     faults: Mutex<Vec<String>>,
     noted: Mutex<HashSet<String>>,
 }
@@ -125,7 +130,7 @@ impl Network {
         if let Some(stall) = config.stall {
             settings.stall = stall;
         }
-        let client = Client::new(settings).map_err(|cause| IndexError::Client { cause })?;
+        let client = Client::new(settings).map_err(|cause| IndexError::Client { cause: cause.into() })?;
         Ok(Self {
             client,
             cache: Cache::new(config.cache_dir.clone(), progress.clone()),
@@ -227,13 +232,13 @@ impl Network {
         let cell = held(&self.pages).entry((index.clone(), at, name.clone())).or_default().clone();
         cell.get_or_init(|| async {
             let transport = &self.transports[index][at];
-            self.load_page(transport, name).await.map_err(Arc::new)
+            self.load_page(transport, name).await
         })
         .await
         .clone()
     }
 
-    async fn load_page(&self, transport: &Transport, name: &PackageName) -> Result<Got, IndexError> {
+    async fn load_page(&self, transport: &Transport, name: &PackageName) -> Result<Got, Arc<IndexError>> {
         let kept = self.cache.page(transport.base.as_str(), name);
         if let Some(kept) = kept.as_ref().filter(|kept| self.offline || kept.said.is_fresh(now())) {
             return Ok(got(kept));
@@ -247,7 +252,7 @@ impl Network {
         request.encoding = Encoding::Gzip;
         request.auth = self.credentials.of(&url);
         request.validators = kept.as_ref().map(|kept| kept.said.validators()).unwrap_or_default();
-        let response = self.get(&transport.via, &request).await?;
+        let response = self.get(transport, &request).await?;
         let said = said(&response);
         match (response.head.status, kept) {
             (304, Some(kept)) => {
@@ -271,7 +276,7 @@ impl Network {
                 self.cache.keep_page(transport.base.as_str(), name, &said, &[]);
                 Ok(Got::Absent)
             }
-            (status, _) => Err(refusal(&transport.via, &request, status)),
+            (status, _) => Err(refusal(&transport.via, &request, status).into()),
         }
     }
 
@@ -291,10 +296,9 @@ impl Network {
 
     /// Answers what the wheel's METADATA says.
     pub(super) async fn metadata(&self, index: &IndexName, file: &Arc<File>) -> Result<MetadataAnswer, IndexError> {
-        if let Some(metadata) = file.sha256.and_then(|sha256| self.cache.metadata(sha256)) {
-            if let Ok(metadata) = check(&metadata, &file.wheel) {
-                return Ok(MetadataAnswer::Found(metadata));
-            }
+        let kept = file.sha256.and_then(|sha256| self.cache.metadata(sha256));
+        if let Some(metadata) = kept.and_then(|kept| check(&kept, &file.wheel).ok()) {
+            return Ok(MetadataAnswer::Found(metadata));
         }
         if self.offline {
             return Ok(MetadataAnswer::Offline);
@@ -413,7 +417,7 @@ impl Network {
         let mut request = Request::get(url.clone(), METADATA_LIMIT);
         request.encoding = Encoding::Gzip;
         request.auth = self.credentials.of(&url);
-        let response = self.get(&transport.via, &request).await.map_err(FileFault::error)?;
+        let response = self.get(transport, &request).await.map_err(FileFault::Error)?;
         match response.head.status {
             200 | 203 => {}
             404 | 410 => {
@@ -436,7 +440,9 @@ impl Network {
         let found = remote_zip::read(&self.client, &place, &file.wheel).await;
         drop(permit);
         let found = found.map_err(|fault| match fault {
-            ZipFault::Http(cause) => FileFault::error(IndexError::Transport { via: transport.via.clone(), cause }),
+            ZipFault::Http(cause) => {
+                FileFault::error(IndexError::Transport { via: transport.via.clone(), cause: cause.into() })
+            }
             ZipFault::Status(404 | 410) => gone(transport),
             ZipFault::Status(status) => {
                 FileFault::error(refusal(&transport.via, &Request::get(place.url.clone(), 0), status))
@@ -444,14 +450,11 @@ impl Network {
             ZipFault::Lie { .. } => FileFault::error(wrong(transport, file, fault.to_string())),
             ZipFault::Broken(reason) => FileFault::Unusable(reason),
         })?;
-        if let (Some(said), Some(is)) = (file.sha256, found.sha256) {
-            if said != is {
-                return Err(FileFault::error(wrong(
-                    transport,
-                    file,
-                    format!("its sha256 is {is}, the page says {said}"),
-                )));
-            }
+        if let (Some(said), Some(is)) = (file.sha256, found.sha256)
+            && said != is
+        {
+            let reason = format!("its sha256 is {is}, the page says {said}");
+            return Err(FileFault::error(wrong(transport, file, reason)));
         }
         held(&self.learned).insert(file.url.clone(), (found.size, found.sha256));
         Ok(found.metadata)
@@ -522,10 +525,20 @@ impl Network {
         Ok(Request { auth, ..Request::get(url, u64::MAX) })
     }
 
-    async fn get(&self, via: &Via, request: &Request) -> Result<Response, IndexError> {
+    /// Gets a body into memory; not from a stand-in that could not be reached before.
+    async fn get(&self, transport: &Transport, request: &Request) -> Result<Response, Arc<IndexError>> {
         let _permit = self.permit().await;
-        let response = self.client.get(request).await;
-        response.map_err(|cause| IndexError::Transport { via: via.clone(), cause })
+        if let Some(error) = transport.down.get() {
+            return Err(error.clone());
+        }
+        self.client.get(request).await.map_err(|cause| {
+            let unreachable = cause.is_unreachable();
+            let error = Arc::new(IndexError::Transport { via: transport.via.clone(), cause: cause.into() });
+            if unreachable && transport.via.mirror.is_some() {
+                let _ = transport.down.set(error.clone());
+            }
+            error
+        })
     }
 
     async fn permit(&self) -> tokio::sync::SemaphorePermit<'_> {
@@ -567,7 +580,7 @@ impl Transport {
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        Ok(Self { via, base, no_metadata_files: AtomicBool::new(false) })
+        Ok(Self { via, base, no_metadata_files: AtomicBool::new(false), down: OnceLock::new() })
     }
 }
 
@@ -645,7 +658,7 @@ fn refusal(via: &Via, request: &Request, status: u16) -> IndexError {
 
 fn judge(transport: &Transport, request: &Request, head: Result<Head, HttpError>) -> Result<Head, FileFault> {
     match head {
-        Err(cause) => Err(FileFault::error(IndexError::Transport { via: transport.via.clone(), cause })),
+        Err(cause) => Err(FileFault::error(IndexError::Transport { via: transport.via.clone(), cause: cause.into() })),
         Ok(head) if head.is_success() => Ok(head),
         Ok(head) if matches!(head.status, 404 | 410) => Err(gone(transport)),
         Ok(head) => Err(FileFault::error(refusal(&transport.via, request, head.status))),

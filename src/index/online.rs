@@ -9,7 +9,6 @@ use std::time::Instant;
 use super::config::Config;
 use super::fault::IndexError;
 use super::fetch::Network;
-use super::foreign::foreign_settings;
 use super::source::{Answer, Ask, Source, SourceError};
 use crate::diag::{Code, Finding};
 use crate::progress::Progress;
@@ -24,7 +23,6 @@ pub struct OnlineSource {
     counts: Arc<Counts>,
     progress: Arc<dyn Progress>,
     runtime: Option<tokio::runtime::Runtime>,
-    foreign: Vec<Finding>,
 }
 
 #[derive(Default)]
@@ -54,7 +52,6 @@ impl OnlineSource {
             counts: Arc::default(),
             progress,
             runtime: Some(runtime),
-            foreign: foreign_settings(config, config.env.cwd()),
         })
     }
 }
@@ -84,8 +81,7 @@ impl Source for OnlineSource {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        let faults = self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault));
-        self.foreign.iter().cloned().chain(faults).collect()
+        self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)> {

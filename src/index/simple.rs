@@ -326,7 +326,7 @@ pub(super) const SOURCE_ENDINGS: [&str; 6] = [".tar.gz", ".zip", ".tar.bz2", ".t
 
 fn is_distribution(filename: &str) -> bool {
     let ends = |ending: &&str| filename.ends_with(*ending);
-    [".whl", ".egg", ".exe"].iter().any(ends) || SOURCE_ENDINGS.iter().any(|ending| ends(&ending))
+    [".whl", ".egg", ".exe"].iter().any(ends) || SOURCE_ENDINGS.iter().any(ends)
 }
 
 /// Resolves `%2B` and its like.

@@ -150,7 +150,7 @@ pub(super) fn open(bytes: Arc<[u8]>, start: usize) -> Option<Page> {
                 Some((known, specifiers)) if *known == text => specifiers.clone(),
                 _ => {
                     // As pip does, a text that is no specifier is passed over; METADATA decides.
-                    let specifiers = text.parse().ok();
+                    let specifiers = Specifiers::parse_lenient(text).ok();
                     last = Some((text, specifiers.clone()));
                     specifiers
                 }

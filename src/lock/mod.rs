@@ -1,8 +1,8 @@
 //! Stage 4: the lockfile, macml.lock: one TOML file for all environments and platforms, written by macml alone.
 //!
 //! In: [`Resolution`](crate::resolve::Resolution)s, with the digest of what each depends on ([`build()`]), or a path
-//! ([`read`]). Out: a [`Lockfile`] that later stages install, check and export without asking an index, and the bytes
-//! that a project commits ([`write`]).
+//! ([`read()`]). Out: a [`Lockfile`] that later stages install, check and export without asking an index, and the bytes
+//! that a project commits ([`write()`]).
 //!
 //! # Goals of the format, in order
 //!

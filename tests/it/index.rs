@@ -471,8 +471,11 @@ fn a_missing_size_costs_one_byte() {
     }
 }
 
+/// Name, size, sha256, day and METADATA of a wheel.
+type Lockable = (String, Option<u64>, Option<Sha256>, Option<String>, Metadata);
+
 /// What ends up in a lock of everything in `published`.
-fn lockable(run: &Run, published: &Published) -> Vec<(String, Option<u64>, Option<Sha256>, Option<String>, Metadata)> {
+fn lockable(run: &Run, published: &Published) -> Vec<Lockable> {
     let mut source = run.source();
     let mut facts = Vec::new();
     for name in published.packages.keys() {
@@ -530,6 +533,32 @@ fn a_mirror_that_fails_is_passed_over_and_named() {
     check(&mirror.url(), "refused us");
     mirror.rule("/simple/", 2, Action::Body("text/html".to_owned(), b"<title>Moved</title>".to_vec()));
     check(&mirror.url(), "no package index");
+}
+
+#[test]
+fn a_mirror_that_is_down_is_not_waited_for_twice() {
+    let published = (0..60).fold(Published::default(), |all, at| all.with(&format!("p{at}"), "1.0", &[]));
+    let index = FakeIndex::from_published(&published);
+    let run = Run::at(&index.url()).mirror("nearby", &closed_port());
+    let mut source = run.source();
+    let start = std::time::Instant::now();
+    for name in published.packages.keys() {
+        source.ask(Ask::Page { index: "pypi".into(), name: name.parse().unwrap() });
+    }
+    for _ in 0..60 {
+        assert!(matches!(source.wait(None).unwrap().1.unwrap(), Answer::Page(PageAnswer::Found(_))));
+    }
+    assert_eq!(run.notes().len(), 1);
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_redirect_never_gives_up_encryption_or_goes_on_for_ever() {
+    let index = FakeIndex::from_published(&small());
+    index.rule("/simple/alpha", 99, Action::Redirect("/simple/alpha/".to_owned()));
+    assert_has(&Run::at(&index.url()).try_page("alpha").unwrap_err(), &["/simple/alpha/", "does not follow"]);
+    index.rule("/simple/beta", 1, Action::Redirect("/simple/gamma/".to_owned()));
+    assert!(matches!(Run::at(&index.url()).try_page("beta"), Ok(PageAnswer::Absent)));
 }
 
 #[test]
@@ -670,9 +699,8 @@ fn secrets_reach_their_index_and_nobody_else() {
     assert_has(&error, &["401", "netrc", "MACML_INDEX_PYPI_USERNAME"]);
 
     let netrc = tempfile::NamedTempFile::new().unwrap();
-    let machine = format!(
-        "# comment\nmachine other.example login x password y\nmachine 127.0.0.1\n  login me\n  password s3cret\n"
-    );
+    let machine =
+        "# comment\nmachine other.example login x password y\nmachine 127.0.0.1\n  login me\n  password s3cret\n";
     std::fs::write(netrc.path(), machine).unwrap();
     let mut inside = index.url();
     inside.set_username("me").unwrap();

@@ -1,5 +1,10 @@
 //! The one test target. Each module says what belongs in it.
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests may look at the world and stop at once")]
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "tests may look at the world and stop at once"
+)]
 
 // The lockfile: fixtures of every version, its schema, and writing as one step.
 mod lock;
@@ -36,3 +41,5 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// The order of the stages, over an index in memory.
+mod pipeline;

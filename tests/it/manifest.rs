@@ -90,6 +90,7 @@ fn secrets_never_come_back() {
     let findings = parse(&text).unwrap_err();
     assert_eq!(findings.len(), 3, "{}", path.display());
     assert!(!rendered(&findings, &text).contains("hunter2"));
+    assert!(!serde_json::to_string(&findings).unwrap().contains("hunter2"));
 }
 
 #[test]

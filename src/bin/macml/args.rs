@@ -110,18 +110,19 @@ pub(crate) fn color_in(words: &[OsString]) -> Option<ColorArg> {
 fn command() -> clap::Command {
     let command = Args::command().styles(styles());
     let head = styles().get_header().to_owned();
-    let mut verbs = String::new();
+    let mut verbs = Vec::new();
     for (group, names) in GROUPS {
-        verbs += &format!("{head}{group}:{head:#}\n");
+        verbs.push(format!("{head}{group}:{head:#}"));
         for name in *names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about).expect("groups name verbs");
             let literal = styles().get_literal().to_owned();
-            verbs += &format!("  {literal}{name:<10}{literal:#} {about}\n");
+            verbs.push(format!("  {literal}{name:<10}{literal:#} {about}"));
         }
-        verbs.push('\n');
+        verbs.push(String::new());
     }
+    let verbs = verbs.join("\n");
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}{head}Global options:{head:#}\n{{options}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}\n{head}Global options:{head:#}\n{{options}}"
     ))
 }
 

@@ -93,6 +93,11 @@ impl Context {
     }
 }
 
+/// Takes the snapshot of this process, once.
+pub(crate) fn capture() -> std::io::Result<Env> {
+    Env::capture()
+}
+
 /// Whether a stream ends at a terminal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Terminal {

@@ -209,24 +209,19 @@ impl CommandError {
 
     /// Lays it out for people.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
+        let mut lines = Vec::new();
         if let Some((source, findings)) = self.findings.as_deref() {
-            text.extend(findings.iter().map(|finding| render::finding(finding, Some(source)) + "\n"));
+            lines.extend(findings.iter().map(|finding| render::finding(finding, Some(source))));
         }
-        text += &format!("{}: {}\n", styled(BAD, "error"), self.source);
-        for line in &self.lines {
-            text += &format!("  {line}\n");
-        }
-        for cause in self.causes() {
-            text += &format!("  {}: {}\n", styled(BAD, "cause"), cause.replace('\n', "\n    "));
-        }
+        lines.push(format!("{}: {}", styled(BAD, "error"), self.source));
+        lines.extend(self.lines.iter().map(|line| format!("  {line}")));
+        let cause = |cause: String| format!("  {}: {}", styled(BAD, "cause"), cause.replace('\n', "\n    "));
+        lines.extend(self.causes().into_iter().map(cause));
         if !self.hints.is_empty() {
-            text.push('\n');
+            lines.push(String::new());
         }
-        for hint in &self.hints {
-            text += &format!("{}: {hint}\n", styled(NAME, "hint"));
-        }
-        text
+        lines.extend(self.hints.iter().map(|hint| format!("{}: {hint}", styled(NAME, "hint"))));
+        lines.join("\n") + "\n"
     }
 
     /// Writes it to stderr and returns the exit code.

@@ -24,7 +24,7 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     let words = std::env::args_os().collect::<Vec<_>>();
-    let env = match Env::capture() {
+    let env = match context::capture() {
         Ok(env) => env,
         Err(cause) => {
             let colors = Colors { stdout: anstream::ColorChoice::Never, stderr: anstream::ColorChoice::Never };

@@ -129,7 +129,6 @@ pub(crate) struct Package {
     /// Its version.
     pub(crate) version: String,
     /// Extras in use.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) extras: Vec<String>,
 }
 
@@ -226,10 +225,8 @@ pub(crate) struct ReportedFinding {
     /// One sentence.
     pub(crate) message: String,
     /// Where, the main place first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) places: Vec<Place>,
     /// Further sentences.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) notes: Vec<String>,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -276,7 +273,6 @@ pub(crate) struct ReportedError {
     /// Why, from the outside to the inside.
     pub(crate) causes: Vec<String>,
     /// The explanation of a refusal, line by line.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) explanation: Vec<String>,
     /// What to do; edits among them were tried.
     pub(crate) hints: Vec<String>,

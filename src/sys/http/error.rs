@@ -78,11 +78,13 @@ pub enum HttpError {
         /// The limit.
         limit: u64,
     },
-    /// Redirected in circles, or to something that is no address.
-    #[error("`{address}` redirects without end")]
+    /// Redirected in circles, or where we do not follow.
+    #[error("`{address}` redirects to where macml does not follow: {reason}")]
     Redirects {
         /// The address.
         address: String,
+        /// Why not.
+        reason: String,
     },
     /// The request could not be made.
     #[error("`{address}` could not be asked: {reason}")]
@@ -107,6 +109,11 @@ impl HttpError {
     /// Returns whether trying again may help.
     pub(super) fn passes(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::Stalled { .. } | Self::Broken { .. } | Self::Dns { .. })
+    }
+
+    /// Returns whether the host was not reached at all.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Connect { .. } | Self::Dns { .. } | Self::Tls { .. } | Self::Certificate { .. })
     }
 
     /// Tells failures of sending apart.
@@ -135,7 +142,7 @@ impl HttpError {
         } else if cause.is_timeout() {
             Self::Stalled { address: shown(url), stall }
         } else if cause.is_redirect() {
-            Self::Redirects { address: shown(url) }
+            Self::Redirects { address: shown(url), reason }
         } else if cause.is_builder() {
             Self::Request { address: shown(url), reason }
         } else {
@@ -167,10 +174,6 @@ fn tls<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
         return Some(found);
     }
     // An `io::Error` names as its source not what it wraps but the source of that.
-    if let Some(wrapped) = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref) {
-        if let Some(found) = tls(wrapped) {
-            return Some(found);
-        }
-    }
-    error.source().and_then(tls)
+    let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    wrapped.and_then(|wrapped| tls(wrapped)).or_else(|| error.source().and_then(tls))
 }

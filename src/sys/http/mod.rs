@@ -20,6 +20,9 @@ use tls::Trust;
 /// How often a request is tried in all.
 const TRIES: u32 = 4;
 
+/// How often a connection is tried that does not come about: a host that is down mostly stays so.
+const CONNECT_TRIES: u32 = 2;
+
 /// The longest wait that a server may ask for.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -229,7 +232,7 @@ impl Client {
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(trust.client_config())
             .user_agent(settings.user_agent)
-            .connect_timeout(Duration::from_secs(15).min(settings.stall))
+            .connect_timeout(Duration::from_secs(10).min(settings.stall))
             .read_timeout(settings.stall)
             .pool_max_idle_per_host(64)
             .pool_idle_timeout(Duration::from_secs(30))
@@ -237,7 +240,7 @@ impl Client {
             // Pages are large and many share one connection: the default window of 64 KiB would stop and go.
             .http2_initial_stream_window_size(4 << 20)
             .http2_initial_connection_window_size(32 << 20)
-            .redirect(reqwest::redirect::Policy::limited(10));
+            .redirect(reqwest::redirect::Policy::custom(redirect));
         let proxies = proxies(&settings.env)?;
         // Without variables a Mac's own proxy settings count. Elsewhere there are only variables, and those of
         // this process may differ from the given ones.
@@ -301,7 +304,11 @@ impl Client {
                 Err(error) if error.passes() => None,
                 _ => return outcome,
             };
-            if tries >= TRIES {
+            let most = match &outcome {
+                Err(error) if error.is_unreachable() => CONNECT_TRIES,
+                _ => TRIES,
+            };
+            if tries >= most {
                 return outcome;
             }
             let wait = asked.map_or_else(|| self.pause(tries), |secs| Duration::from_secs(secs).min(LONGEST_WAIT));
@@ -425,6 +432,18 @@ impl Client {
 
     fn broken(&self, request: &Request, received: u64, reason: String) -> HttpError {
         HttpError::Broken { address: shown(&request.url), received, reason }
+    }
+}
+
+/// Follows ten redirects, and none that gives up encryption.
+fn redirect(attempt: reqwest::redirect::Attempt<'_>) -> reqwest::redirect::Action {
+    let was_secret = attempt.previous().last().is_some_and(|url| url.scheme() == "https");
+    if attempt.previous().len() > 10 {
+        attempt.error("there is no end to it")
+    } else if was_secret && attempt.url().scheme() != "https" {
+        attempt.error("from https to plain http")
+    } else {
+        attempt.follow()
     }
 }
 

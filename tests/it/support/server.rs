@@ -413,7 +413,8 @@ fn ranged(ranges: Ranges, bytes: &[u8], range: Option<&String>) -> Answer {
     };
     let (first, last) = if ranges == Ranges::Shifted { (first / 2, last / 2) } else { (first, last) };
     let total = if ranges == Ranges::WrongTotal { length + 7 } else { length };
-    let headers = vec![format!("Content-Range: bytes {first}-{last}/{total}"), "Accept-Ranges: bytes".to_owned()];
+    let etag = format!("ETag: \"{}\"", Sha256::of(bytes));
+    let headers = vec![format!("Content-Range: bytes {first}-{last}/{total}"), "Accept-Ranges: bytes".to_owned(), etag];
     Answer { status: 206, headers, body: bytes[first..=last].to_vec() }
 }
 

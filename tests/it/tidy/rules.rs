@@ -240,7 +240,17 @@ const HOMES: [(&str, &[&str]); 19] = [
     ("sha2", &["src/pep/hash.rs", "src/sys/", "src/index/"]),
     ("tempfile", &["src/sys/"]),
     ("tokio", &["src/sys/http", "src/index/"]),
-    ("toml", &["src/manifest/", "src/lock/", "src/index/user_config.rs", "src/knowledge/", "src/bin/macml/"]),
+    (
+        "toml",
+        &[
+            "src/manifest/",
+            "src/lock/",
+            "src/index/user_config.rs",
+            "src/index/foreign.rs",
+            "src/knowledge/",
+            "src/bin/macml/",
+        ],
+    ),
     ("version_ranges", &["src/pep/range", "src/resolve/"]),
     ("zip", &["src/index/remote_zip", "src/install/"]),
 ];

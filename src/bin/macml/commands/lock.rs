@@ -26,6 +26,7 @@ use macml::manifest::model::RootTable;
 use macml::pep::PackageName;
 use macml::pipeline;
 use macml::pipeline::Answer;
+use macml::pipeline::AnswerOrigin;
 use macml::pipeline::Before;
 use macml::pipeline::Job;
 use macml::pipeline::Outcome;
@@ -132,16 +133,27 @@ fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome
     let job = args.job(context)?;
     let config = args.config(context)?;
     let mut connect = |manifest: &Manifest| -> Result<Box<dyn index::source::Source>, SourceError> {
-        let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
-        let config = Config {
-            indexes: manifest.indexes.iter().map(address).collect(),
-            need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
-            ..config.clone()
-        };
+        let config = serving(&config, manifest);
         Ok(Box::new(OnlineSource::new(&config, Arc::new(Transfers(draw.clone())))?))
     };
     let outcome = pipeline::lock(&job, &mut connect, &**draw);
-    outcome.map_err(|error| CommandError::from_pipeline(error, context))
+    let mut outcome = outcome.map_err(|error| CommandError::from_pipeline(error, context))?;
+    if outcome.answers.iter().any(|answer| answer.origin == AnswerOrigin::Solved) {
+        let config = serving(&config, &outcome.project.manifest);
+        let folder = Path::new(&outcome.project.source.name).parent().unwrap_or(&context.cwd);
+        outcome.findings.extend(index::foreign_settings(&config, folder));
+    }
+    Ok(outcome)
+}
+
+/// Adds what a manifest says of its indexes.
+fn serving(config: &Config, manifest: &Manifest) -> Config {
+    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+    Config {
+        indexes: manifest.indexes.iter().map(address).collect(),
+        need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
+        ..config.clone()
+    }
 }
 
 impl LockArgs {
@@ -225,47 +237,46 @@ fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer)
 
 /// Lays out what people read: what moved, then the state of each environment, then the end in one line.
 fn summary(outcome: &Outcome, took: Duration, level: Level) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     // Without a lock to compare with all is new, and the list would only push the summary off the screen.
     if matches!(outcome.before, Before::Whole(_)) || level == Level::Verbose {
-        text += &changes(&outcome.diff());
+        lines.extend(changes(&outcome.diff()));
     }
     for answer in &outcome.answers {
         if let Some(locked) = outcome.lockfile.env(&answer.env.name, answer.platform) {
-            text += &environment(answer, locked);
+            lines.extend(environment(answer, locked));
         }
     }
-    text += &last_line(outcome, took);
+    lines.push(last_line(outcome, took));
     if outcome.verdict == Verdict::Tried {
-        text += &adoption(outcome);
+        lines.extend(adoption(outcome));
     }
-    text
+    lines.join("\n") + "\n"
 }
 
 /// Lays out one environment: what it is, its frameworks, what its floor and rules cost.
-fn environment(answer: &Answer, locked: &LockedEnv) -> String {
-    let mut text = format!(
-        "{} on {}: Python {}, {}, GPU {}, {}\n",
+fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} on {}: Python {}, {}, GPU {}, {}",
         styled(NAME, &locked.name),
         locked.platform,
         locked.python,
         floor(locked),
         gpu(locked.gpu),
         count(locked.packages.len(), "package"),
-    );
+    )];
     let roots = answer.env.roots.iter().filter(|root| root.table == RootTable::Frameworks);
     let mut frameworks = roots.filter_map(|root| locked.entry(&root.name)).collect::<Vec<_>>();
     frameworks.dedup();
     let frameworks =
         frameworks.iter().map(|package| format!("{} {}", package.name, package.version)).collect::<Vec<_>>();
     if !frameworks.is_empty() {
-        text += &format!("  {}\n", frameworks.join(", "));
+        lines.push(format!("  {}", frameworks.join(", ")));
     }
-    for held in &answer.held {
-        let Held { name, newest, chosen, reason } = held;
-        text += &format!("  {name} {newest} exists; held at {chosen}: {reason}\n");
+    for Held { name, newest, chosen, reason } in &answer.held {
+        lines.push(format!("  {name} {newest} exists; held at {chosen}: {reason}"));
     }
-    text
+    lines
 }
 
 fn floor(locked: &LockedEnv) -> String {
@@ -283,20 +294,18 @@ fn gpu(gpu: Gpu) -> &'static str {
 }
 
 /// Lays out what moved, environment by environment, with an empty line below.
-fn changes(diff: &Diff) -> String {
-    let mut text = String::new();
-    for line in diff.lines() {
-        text += &match line.sign {
-            Sign::Heading => format!("{}\n", styled(NAME, line.text)),
-            Sign::Added => format!(" {} {}\n", styled(GOOD, "+"), line.text),
-            Sign::Removed => format!(" {} {}\n", styled(BAD, "-"), line.text),
-            Sign::Changed => format!(" {} {}\n", styled(WARN, "~"), line.text),
-        };
+fn changes(diff: &Diff) -> Vec<String> {
+    let line = |line: macml::lock::diff::Line| match line.sign {
+        Sign::Heading => styled(NAME, line.text),
+        Sign::Added => format!(" {} {}", styled(GOOD, "+"), line.text),
+        Sign::Removed => format!(" {} {}", styled(BAD, "-"), line.text),
+        Sign::Changed => format!(" {} {}", styled(WARN, "~"), line.text),
+    };
+    let mut lines = diff.lines().into_iter().map(line).collect::<Vec<_>>();
+    if !lines.is_empty() {
+        lines.push(String::new());
     }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text
+    lines
 }
 
 /// Says how it ended.
@@ -305,20 +314,20 @@ fn last_line(outcome: &Outcome, took: Duration) -> String {
     let envs = outcome.lockfile.envs.iter().map(|env| &env.name).collect::<BTreeSet<_>>();
     let size = format!("{} in {}", count(outcome.lockfile.packages.len(), "package"), count(envs.len(), "environment"));
     match outcome.verdict {
-        Verdict::Unchanged => format!("{} unchanged, {took}\n", styled(GOOD, "macml.lock")),
-        Verdict::Written => format!("{} written: {size}, {took}\n", styled(GOOD, "macml.lock")),
-        Verdict::Differs => format!("{} not written (--dry-run): {size}, {took}\n", styled(WARN, "macml.lock")),
-        Verdict::Stale => format!("{} stale, {took}\n", styled(BAD, "macml.lock")),
+        Verdict::Unchanged => format!("{} unchanged, {took}", styled(GOOD, "macml.lock")),
+        Verdict::Written => format!("{} written: {size}, {took}", styled(GOOD, "macml.lock")),
+        Verdict::Differs => format!("{} not written (--dry-run): {size}, {took}", styled(WARN, "macml.lock")),
+        Verdict::Stale => format!("{} stale, {took}", styled(BAD, "macml.lock")),
         Verdict::Tried => {
-            format!("{} not written, since this was a trial: {size}, {took}\n", styled(WARN, "macml.lock"))
+            format!("{} not written, since this was a trial: {size}, {took}", styled(WARN, "macml.lock"))
         }
     }
 }
 
 /// Says which edit makes a trial the declaration.
-fn adoption(outcome: &Outcome) -> String {
+fn adoption(outcome: &Outcome) -> Vec<String> {
     let declared = &outcome.project.manifest.envs;
-    let mut text = String::new();
+    let mut lines: Vec<String> = Vec::new();
     for answer in &outcome.answers {
         let Some(before) = declared.iter().find(|env| env.name == answer.env.name) else { continue };
         let table = if before.name == "default" { "[target]".to_owned() } else { format!("[env.{}]", before.name) };
@@ -331,12 +340,12 @@ fn adoption(outcome: &Outcome) -> String {
         if before.python != answer.env.python {
             edits.push(format!("python = \"{}\"", answer.env.python));
         }
-        let line = format!("to adopt it, write {} under {table} in macml.toml\n", edits.join(" and "));
-        if !edits.is_empty() && !text.contains(&line) {
-            text += &line;
+        let line = format!("to adopt it, write {} under {table} in macml.toml", edits.join(" and "));
+        if !edits.is_empty() && !lines.contains(&line) {
+            lines.push(line);
         }
     }
-    text
+    lines
 }
 
 fn count(number: usize, what: &str) -> String {

@@ -1,0 +1,270 @@
+//! The order of the stages, over an index in memory: what is solved, kept, tried and written.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use macml::index::source::File;
+use macml::index::source::InMemorySource;
+use macml::index::source::MetadataAnswer;
+use macml::index::source::Page;
+use macml::index::source::Release;
+use macml::index::source::Source;
+use macml::index::source::SourceError;
+use macml::manifest::Manifest;
+use macml::pep::Metadata;
+use macml::pep::Sha256;
+use macml::pipeline;
+use macml::pipeline::Error;
+use macml::pipeline::Job;
+use macml::pipeline::Outcome;
+use macml::pipeline::Purpose;
+use macml::pipeline::Trial;
+use macml::pipeline::Upgrade;
+use macml::pipeline::Verdict;
+use macml::progress::Silent;
+
+/// Pure wheels: `name version`, then what each requires.
+type Universe<'a> = &'a [(&'a str, &'a str, &'a [&'a str])];
+
+const SMALL: Universe<'_> = &[("a", "1.0", &["b"]), ("b", "1.0", &[])];
+const GROWN: Universe<'_> = &[("a", "1.0", &["b"]), ("a", "1.1", &["b"]), ("b", "1.0", &[]), ("b", "1.1", &[])];
+
+const MANIFEST: &str = r#"
+[target]
+chip = "m1"
+macos = "14.0"
+gpu = "optional"
+python = ">=3.11,<3.14"
+[dependencies]
+a = "*"
+"#;
+
+fn source(universe: Universe<'_>) -> InMemorySource {
+    let mut source = InMemorySource::default();
+    let mut pages: BTreeMap<&str, BTreeMap<_, Release>> = BTreeMap::new();
+    for (name, version, requires) in universe {
+        let filename: Arc<str> = format!("{name}-{version}-py3-none-any.whl").into();
+        let file = File {
+            wheel: filename.parse().unwrap(),
+            filename: filename.clone(),
+            url: format!("https://packages.example.com/{filename}").into(),
+            sha256: Some(Sha256::of(filename.as_bytes())),
+            size: Some(1),
+            requires_python: None,
+            upload_day: None,
+            yanked: None,
+            metadata_file: None,
+        };
+        let release = Release { wheels: vec![Arc::new(file)], source_archive: false };
+        pages.entry(name).or_default().insert(version.parse().unwrap(), release);
+        let mut text = format!("Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n");
+        text.extend(requires.iter().map(|one| format!("Requires-Dist: {one}\n")));
+        let metadata = Metadata::parse(text.as_bytes()).unwrap();
+        source.metadata.insert(filename, MetadataAnswer::Found(Arc::new(metadata)));
+    }
+    for (name, releases) in pages {
+        source.pages.insert(("pypi".into(), name.parse().unwrap()), Arc::new(Page::new(releases)));
+    }
+    source
+}
+
+struct Project {
+    folder: tempfile::TempDir,
+    connected: Cell<usize>,
+}
+
+impl Project {
+    fn new(manifest: &str) -> Self {
+        let project = Self { folder: tempfile::tempdir().unwrap(), connected: Cell::new(0) };
+        project.write("macml.toml", manifest);
+        project
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        std::fs::write(self.folder.path().join(name), text).unwrap();
+    }
+
+    fn lock_text(&self) -> Option<String> {
+        std::fs::read_to_string(self.folder.path().join("macml.lock")).ok()
+    }
+
+    fn lock(&self, universe: Universe<'_>, change: impl FnOnce(&mut Job)) -> Result<Outcome, Error> {
+        let mut job = job(self.folder.path());
+        change(&mut job);
+        let mut connect = |_: &Manifest| -> Result<Box<dyn Source>, SourceError> {
+            self.connected.set(self.connected.get() + 1);
+            Ok(Box::new(source(universe)))
+        };
+        pipeline::lock(&job, &mut connect, &Silent)
+    }
+
+    fn locked(&self, universe: Universe<'_>, change: impl FnOnce(&mut Job)) -> (Verdict, String) {
+        let outcome = self.lock(universe, change).unwrap();
+        let env = |env: &macml::lock::model::LockedEnv| {
+            let packages = env.packages.iter().map(|one| format!("{} {}", one.name, one.version)).collect::<Vec<_>>();
+            format!("{} {} {}: {}", env.name, env.platform, env.python, packages.join(", "))
+        };
+        (outcome.verdict, outcome.lockfile.envs.iter().map(env).collect::<Vec<_>>().join("; "))
+    }
+}
+
+fn names(names: &[&str]) -> Upgrade {
+    Upgrade::Packages(names.iter().map(|name| name.parse().unwrap()).collect())
+}
+
+#[test]
+fn a_current_lock_needs_no_index_and_is_not_touched() {
+    let project = Project::new(MANIFEST);
+    let old = "default macos-arm64 3.13: a 1.0, b 1.0".to_owned();
+    assert_eq!(project.locked(SMALL, |_| ()), (Verdict::Written, old.clone()));
+    let text = project.lock_text();
+    for purpose in [Purpose::Write, Purpose::Check, Purpose::Show] {
+        assert_eq!(project.locked(GROWN, |job| job.purpose = purpose), (Verdict::Unchanged, old.clone()));
+    }
+    project.write("macml.toml", &format!("# comment\n{MANIFEST}"));
+    assert_eq!(project.locked(GROWN, |job| job.purpose = Purpose::Check), (Verdict::Unchanged, old));
+    assert_eq!((project.connected.get(), project.lock_text()), (1, text));
+}
+
+#[test]
+fn pins_move_only_when_asked_to() {
+    let check = |change: &dyn Fn(&mut Job), expected: &str| {
+        let project = Project::new(MANIFEST);
+        project.lock(SMALL, |_| ()).unwrap();
+        // A new root makes the lock stale, whatever is upgraded.
+        project.write("macml.toml", &MANIFEST.replace("a = \"*\"", "a = \"*\"\nb = \"*\""));
+        assert_eq!(
+            project.locked(GROWN, |job| change(job)),
+            (Verdict::Written, format!("default macos-arm64 3.13: {expected}"))
+        );
+    };
+    check(&|_| (), "a 1.0, b 1.0");
+    check(&|job| job.upgrade = Upgrade::Everything, "a 1.1, b 1.1");
+    check(&|job| job.upgrade = names(&["b"]), "a 1.0, b 1.1");
+}
+
+#[test]
+fn one_package_moves_without_any_change_of_the_manifest() {
+    let project = Project::new(MANIFEST);
+    project.lock(SMALL, |_| ()).unwrap();
+    let moved = project.locked(GROWN, |job| job.upgrade = names(&["b"]));
+    assert_eq!(moved, (Verdict::Written, "default macos-arm64 3.13: a 1.0, b 1.1".to_owned()));
+    assert_eq!(project.locked(GROWN, |job| job.upgrade = names(&["unheard-of"])).0, Verdict::Unchanged);
+}
+
+#[test]
+fn an_environment_alone_leaves_the_others_as_they_are() {
+    let both = format!("{MANIFEST}[env.two]\n[env.two.dependencies]\nb = \"*\"\n");
+    let project = Project::new(&both);
+    project.lock(SMALL, |_| ()).unwrap();
+    let only = |job: &mut Job| {
+        job.only = vec!["two".to_owned()];
+        job.upgrade = Upgrade::Everything;
+    };
+    let expected = "default macos-arm64 3.13: a 1.0, b 1.0; two macos-arm64 3.13: b 1.1";
+    assert_eq!(project.locked(GROWN, only), (Verdict::Written, expected.to_owned()));
+
+    // An environment that is gone from the manifest goes from the lock, without asking an index.
+    project.write("macml.toml", MANIFEST);
+    let asked = project.connected.get();
+    assert_eq!(project.locked(GROWN, |job| job.purpose = Purpose::Check).0, Verdict::Stale);
+    let expected = "default macos-arm64 3.13: a 1.0, b 1.0";
+    assert_eq!(project.locked(GROWN, |_| ()), (Verdict::Written, expected.to_owned()));
+    assert_eq!(project.connected.get(), asked);
+}
+
+#[test]
+fn other_platforms_stay_close_to_the_first() {
+    let manifest = MANIFEST.replace("chip =", "platforms = [\"macos-arm64\", \"linux-x86_64\"]\nchip =");
+    let project = Project::new(MANIFEST);
+    project.lock(SMALL, |_| ()).unwrap();
+    project.write("macml.toml", &manifest);
+    let expected = "default macos-arm64 3.13: a 1.0, b 1.0; default linux-x86_64 3.13: a 1.0, b 1.0";
+    assert_eq!(project.locked(GROWN, |_| ()), (Verdict::Written, expected.to_owned()));
+}
+
+#[test]
+fn nothing_but_an_answer_to_the_manifest_is_written() {
+    let project = Project::new(MANIFEST);
+    assert_eq!(project.locked(SMALL, |job| job.purpose = Purpose::Show).0, Verdict::Differs);
+    assert_eq!(project.locked(SMALL, |job| job.purpose = Purpose::Check).0, Verdict::Stale);
+    let macos = |text: &str| Trial { macos: Some(text.parse().unwrap()), python: None };
+    assert_eq!(project.locked(SMALL, |job| job.trial = macos("13.0")).0, Verdict::Tried);
+    let python = Trial { macos: None, python: Some("3.12".parse().unwrap()) };
+    assert_eq!(
+        project.locked(SMALL, |job| job.trial = python),
+        (Verdict::Tried, "default macos-arm64 3.12: a 1.0, b 1.0".to_owned())
+    );
+    project.write("macml.toml", &MANIFEST.replace("a = ", "nowhere = "));
+    let refused = project.lock(SMALL, |_| ()).unwrap_err();
+    assert!(refused.is_refusal(), "{refused}");
+    let refused = project.lock(SMALL, |job| job.purpose = Purpose::Check).unwrap_err();
+    assert!(refused.is_refusal(), "a check tells that nothing satisfies the manifest");
+    assert_eq!(project.lock_text(), None);
+
+    // What is tried is what is declared: no trial.
+    project.write("macml.toml", MANIFEST);
+    assert_eq!(project.locked(SMALL, |job| job.trial = macos("14.0")).0, Verdict::Written);
+}
+
+#[test]
+fn trials_that_make_no_sense_are_refused() {
+    let project = Project::new(MANIFEST);
+    let python = |text: &str| Trial { macos: None, python: Some(text.parse().unwrap()) };
+    let error = project.lock(SMALL, |job| job.trial = python("3.99")).unwrap_err();
+    assert_eq!(error.to_string(), "macml knows no release of Python 3.99");
+    project.write("macml.toml", "[target]\nplatforms = [\"linux-x86_64\"]\npython = \">=3.11\"\ngpu = \"optional\"\n");
+    let macos = Trial { macos: Some("14.0".parse().unwrap()), python: None };
+    let error = project.lock(SMALL, |job| job.trial = macos).unwrap_err();
+    assert_eq!(error.to_string(), "no environment looked at is for Macs, so there is no macOS floor to try");
+}
+
+#[test]
+fn a_manifest_edited_meanwhile_is_not_answered() {
+    let project = Project::new(MANIFEST);
+    let mut connect = |_: &Manifest| -> Result<Box<dyn Source>, SourceError> {
+        project.write("macml.toml", &format!("{MANIFEST}b = \"*\"\n"));
+        Ok(Box::new(source(SMALL)))
+    };
+    let error = pipeline::lock(&job(project.folder.path()), &mut connect, &Silent).unwrap_err();
+    assert!(matches!(error, Error::ManifestChanged { .. }), "{error}");
+    assert_eq!(project.lock_text(), None);
+}
+
+#[test]
+fn two_at_once_take_turns() {
+    let project = Project::new(MANIFEST);
+    let start = project.folder.path();
+    let one = |start: &Path| {
+        let job = job(start);
+        let mut asked = false;
+        let mut connect = |_: &Manifest| -> Result<Box<dyn Source>, SourceError> {
+            asked = true;
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            Ok(Box::new(source(SMALL)))
+        };
+        let verdict = pipeline::lock(&job, &mut connect, &Silent).unwrap().verdict;
+        (verdict, asked)
+    };
+    let mut ends = std::thread::scope(|scope| {
+        let runs = [(); 4].map(|()| scope.spawn(|| one(start)));
+        runs.map(|run| run.join().unwrap())
+    });
+    ends.sort_by_key(|(_, asked)| !asked);
+    assert_eq!(ends[0], (Verdict::Written, true));
+    assert!(ends[1..].iter().all(|end| *end == (Verdict::Unchanged, false)), "the others find the work done: {ends:?}");
+}
+
+fn job(start: &Path) -> Job {
+    Job {
+        start: start.to_owned(),
+        home: Some(start.to_owned()),
+        version: semver::Version::new(0, 1, 0),
+        only: Vec::new(),
+        upgrade: Upgrade::Nothing,
+        trial: Trial::default(),
+        purpose: Purpose::Write,
+    }
+}
