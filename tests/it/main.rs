@@ -21,6 +21,8 @@ mod support;
 mod packse;
 // The solver against brute force, on generated universes.
 mod properties;
+// Same inputs, same answer, in whatever order the indexes answer.
+mod determinism;
 // Small universes with what must come out and why.
 mod scenarios;
 // The schemas we publish.

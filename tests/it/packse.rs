@@ -1,28 +1,34 @@
 //! Resolver scenarios of the packse project, read where they lie: `../shared/suites` or the folder that `MACML_SUITES`
-//! names. Skips, saying so, where they are absent.
+//! names. Their wheels come from the fake index. Skips, saying so, where they are absent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use macml::index::Config;
+use macml::index::IndexAddress;
+use macml::index::OnlineSource;
 use macml::manifest::model::EnvSpec;
 use macml::manifest::model::Root;
 use macml::manifest::model::RootSource;
 use macml::pep::Requirement;
 use macml::pep::RequirementSource;
+use macml::progress::Silent;
 use macml::resolve;
+use macml::resolve::Facts;
 use macml::resolve::Resolution;
+use macml::sys::Env;
 use macml::target::Platform;
 use serde::Deserialize;
 
+use crate::support::published::Published;
+use crate::support::published::Rel;
+use crate::support::server::FakeIndex;
 use crate::support::solving::mac_env;
 use crate::support::solving::request;
 use crate::support::solving::root;
-use crate::support::solving::solve;
 use crate::support::solving::text;
-use crate::support::universe::Packages;
-use crate::support::universe::Rel;
-use crate::support::universe::Universe;
 
 /// Scenarios in which macml chooses to differ, what it does there, and why.
 /// The names are those of the suite.
@@ -211,7 +217,11 @@ fn run(scenario: &Scenario) -> Result<Resolution, resolve::Error> {
     if scenario.resolver_options.prereleases {
         env.resolution.prereleases = scenario.packages.keys().map(|name| name.parse().unwrap()).collect();
     }
-    solve(&request(env), &scenario.universe())
+    let index = FakeIndex::from_published(&scenario.published());
+    let mut config = Config::new(Env::from_map(BTreeMap::new(), "/".into()));
+    config.indexes = vec![IndexAddress { name: "pypi".to_owned(), url: index.url() }];
+    let mut source = OnlineSource::new(&config, Arc::new(Silent)).unwrap();
+    resolve::resolve(&request(env), &mut Facts::new(&mut source, &Silent))
 }
 
 fn as_root(line: &str) -> Root {
@@ -240,13 +250,13 @@ impl Scenario {
         }
     }
 
-    fn universe(&self) -> Universe {
-        let mut packages = Packages::new();
-        for (name, package) in &self.packages {
-            let releases = package.versions.iter().map(|(version, release)| (version.clone(), release.rel()));
-            packages.insert(name.clone(), releases.collect());
-        }
-        Universe::of_pypi(packages)
+    fn published(&self) -> Published {
+        self.packages
+            .iter()
+            .flat_map(|(name, package)| package.versions.iter().map(move |one| (name, one)))
+            .fold(Published::default(), |published, (name, (version, release))| {
+                published.with_release(name, version, release.rel())
+            })
     }
 
     fn expects(&self, answer: &Result<Resolution, resolve::Error>) -> bool {
@@ -265,22 +275,17 @@ impl Scenario {
 
 impl Version {
     fn rel(&self) -> Rel {
-        let inside = |extra: &String, line: &String| match line.split_once(';') {
-            Some((what, marker)) => format!("{what}; ({marker}) and extra == '{extra}'"),
-            None => format!("{line}; extra == '{extra}'"),
-        };
-        let extras = self.extras.iter().flat_map(|(extra, lines)| lines.iter().map(move |line| inside(extra, line)));
         let usual = || vec!["py3-none-any".to_owned()];
         Rel {
-            wheels: match (self.wheel, self.wheel_tags.is_empty()) {
+            wheel_tags: match (self.wheel, self.wheel_tags.is_empty()) {
                 (false, _) => Vec::new(),
                 (true, true) => usual(),
                 (true, false) => self.wheel_tags.clone(),
             },
             sdist: self.sdist,
-            requires: self.requires.iter().cloned().chain(extras).collect(),
+            requires: self.requires.clone(),
             requires_python: self.requires_python.clone(),
-            extras: self.extras.keys().cloned().collect(),
+            extras: self.extras.clone(),
             yanked: self.yanked.then(String::new),
             ..Rel::default()
         }

@@ -97,7 +97,7 @@ fn every_scenario_comes_out_as_written() {
     let only = std::env::var("MACML_SCENARIO").ok();
     let mut failures = Vec::new();
     let files = files();
-    assert!(files.len() > 60, "only {} scenarios found", files.len());
+    assert!(files.len() > 100, "only {} scenarios found", files.len());
     for file in files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
