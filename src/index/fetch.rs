@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
-use super::cache::{Cache, Digest, Kept, Said};
+use super::cache::{Cache, Digest, Kept, Said, Teller};
 use super::config::Config;
 use super::credentials::Credentials;
 use super::fault::{IndexError, Via};
-use super::remote_zip::{self, ZipFault};
+use super::remote_zip::{self, Found, ZipFault};
 use super::simple;
 use super::source::{File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
 use super::stored;
@@ -296,8 +296,7 @@ impl Network {
 
     /// Answers what the wheel's METADATA says.
     pub(super) async fn metadata(&self, index: &IndexName, file: &Arc<File>) -> Result<MetadataAnswer, IndexError> {
-        let kept = file.sha256.and_then(|sha256| self.cache.metadata(sha256));
-        if let Some(metadata) = kept.and_then(|kept| check(&kept, &file.wheel).ok()) {
+        if let Some(metadata) = self.kept_metadata(index, file)? {
             return Ok(MetadataAnswer::Found(metadata));
         }
         if self.offline {
@@ -315,6 +314,16 @@ impl Network {
             FileFault::Unusable(reason) => Ok(MetadataAnswer::Unusable(reason.into())),
             FileFault::Error(error) => Err(IndexError::All(vec![error])),
         }
+    }
+
+    /// Returns METADATA that an earlier run kept: told by one that this run would ask as well, the index itself first,
+    /// or read out of the wheel.
+    fn kept_metadata(&self, index: &IndexName, file: &File) -> Result<Option<Arc<Metadata>>, IndexError> {
+        let Some(sha256) = file.sha256 else { return Ok(None) };
+        let transports = self.transports(index)?.iter().rev();
+        let tellers = transports.map(|transport| Teller::Index(transport.base.as_str())).chain([Teller::Wheel]);
+        let mut kept = tellers.filter_map(|teller| self.cache.metadata(teller, sha256));
+        Ok(kept.find_map(|kept| check(&kept, &file.wheel).ok()))
     }
 
     /// Answers with the file's size and sha256 present.
@@ -389,17 +398,23 @@ impl Network {
 
     async fn metadata_via(&self, transport: &Transport, file: &File) -> Result<Arc<Metadata>, FileFault> {
         let url = address(transport, file)?;
-        let mut bytes = None;
+        let told = Teller::Index(transport.base.as_str());
+        let mut found = None;
         if let Some(sha256) = file.metadata_file.filter(|_| !transport.no_metadata_files.load(Ordering::Relaxed)) {
-            bytes = self.metadata_file(transport, file, &url, sha256).await?;
+            found = self.metadata_file(transport, file, &url, sha256).await?.map(|bytes| (bytes, told));
         }
-        let bytes = match bytes {
-            Some(bytes) => bytes,
-            None => self.metadata_in_wheel(transport, file, url).await?,
+        let (bytes, teller) = match found {
+            Some(found) => found,
+            None => {
+                let found = self.metadata_in_wheel(transport, file, url).await?;
+                // It is the sha256 of the page, or we would not be here.
+                let teller = if found.sha256.is_some() { Teller::Wheel } else { told };
+                (found.metadata, teller)
+            }
         };
         let metadata = check(&bytes, &file.wheel).map_err(FileFault::Unusable)?;
         if let Some(sha256) = file.sha256 {
-            self.cache.keep_metadata(sha256, essential(&bytes));
+            self.cache.keep_metadata(teller, sha256, essential(&bytes));
         }
         Ok(metadata)
     }
@@ -434,7 +449,7 @@ impl Network {
         Ok(Some(response.body))
     }
 
-    async fn metadata_in_wheel(&self, transport: &Transport, file: &File, url: Url) -> Result<Vec<u8>, FileFault> {
+    async fn metadata_in_wheel(&self, transport: &Transport, file: &File, url: Url) -> Result<Found, FileFault> {
         let place = remote_zip::Place { auth: self.credentials.of(&url), url, size: file.size };
         let permit = self.permit().await;
         let found = remote_zip::read(&self.client, &place, &file.wheel).await;
@@ -457,7 +472,7 @@ impl Network {
             return Err(FileFault::error(wrong(transport, file, reason)));
         }
         held(&self.learned).insert(file.url.clone(), (found.size, found.sha256));
-        Ok(found.metadata)
+        Ok(found)
     }
 
     /// Learns size and hash of `listed`, and checks them against what is known of `file`.

@@ -32,6 +32,8 @@ mod tidy;
 
 // Asking indexes, mirrors and caches over loopback.
 mod index;
+// What the cache keeps of whom, and for whom it counts.
+mod kept;
 // Pages and METADATA of the real index.
 mod live_index;
 // macml and uv on the same real lists.
