@@ -6,7 +6,7 @@
 //!
 //! Opening reads the table alone; a version's files are read when it is looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -51,10 +51,13 @@ enum Address<'a> {
     Whole(&'a str),
 }
 
-/// Stores the files of a page. Files of other packages, or with names that no standard knows, are left out.
+/// Stores the files of a page. Files of other packages, or with names that no standard knows, are left out; of two
+/// with one name, the first counts.
 pub(super) fn encode(files: &[Listed<'_>], name: &PackageName) -> Vec<u8> {
     let mut releases: BTreeMap<Version, (bool, Vec<&Listed<'_>>)> = BTreeMap::new();
-    for file in files {
+    let mut names = HashSet::new();
+    // A file is asked for by its name, so that two of one name would be taken for each other.
+    for file in files.iter().filter(|file| names.insert(&*file.filename)) {
         if file.filename.ends_with(".whl") {
             if let Some(wheel) = file.filename.parse::<WheelName>().ok().filter(|wheel| wheel.name == *name) {
                 releases.entry(wheel.version).or_default().1.push(file);
@@ -222,6 +225,15 @@ mod tests {
         assert_eq!((file.sha256, file.size, file.metadata_file), (files[1].sha256, Some(7), Some(None)));
         assert_eq!((file.upload_day.as_deref(), file.yanked.as_deref()), (Some("2024-01-02"), Some("")));
         assert_eq!(page.release(&"3".parse().unwrap()), None);
+    }
+
+    #[test]
+    fn of_two_files_with_one_name_the_first_counts() {
+        let name = "my_pkg-1.9-py3-none-any.whl";
+        let files = [listed(name, "https://f.example/a"), listed(name, "https://f.example/b")];
+        let page = open(stored(&files), 0).unwrap();
+        let wheels = &page.release(&"1.9".parse().unwrap()).unwrap().wheels;
+        assert_eq!(wheels.iter().map(|file| &*file.url).collect::<Vec<_>>(), ["https://f.example/a"]);
     }
 
     #[test]
