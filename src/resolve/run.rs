@@ -10,7 +10,7 @@ use crate::pep::{ExtraName, MarkerEnv, Metadata, PackageName, Point, Specifiers,
 use crate::target::{Floor, PythonMinor, Target};
 
 use super::Error;
-use super::candidate::{Fit, Selector};
+use super::candidate::{Fit, Selector, admits};
 use super::edges::{self, Edge, Edges};
 use super::facts::Facts;
 use super::releases::{Admission, Releases};
@@ -274,8 +274,9 @@ impl<'r, 's> Run<'r, 's> {
     fn edges(&self, metadata: &Metadata, minor: PythonMinor, extra: Option<&ExtraName>) -> Result<Edges, String> {
         let mut edges = edges::decide(&metadata.requires_dist, &self.marker_env(minor), minor, extra)?;
         if let (None, Some(asks)) = (extra, &metadata.requires_python) {
-            let left =
-                edges::admitted_patches(minor, asks).ok_or_else(|| format!("needs Python {asks}, not {minor}"))?;
+            // By the measure of pages too, so that it does not matter whether the page says it.
+            let left = edges::admitted_patches(minor, asks).filter(|_| admits(asks, minor));
+            let left = left.ok_or_else(|| format!("needs Python {asks}, not {minor}"))?;
             edges.patches = match (edges.patches, left) {
                 (Some(one), Some(two)) => Some(one.intersection(&two)),
                 (one, two) => one.or(two),
