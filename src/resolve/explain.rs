@@ -434,20 +434,21 @@ fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(
     let more = asks.len() > MOST_RELEASES;
     asks.truncate(MOST_RELEASES);
     let name = extra.map_or_else(|| format!("`{by}`"), |extra| format!("`{by}[{extra}]`"));
-    let mut text = String::new();
-    for (at, (which, wants)) in asks.into_iter().enumerate() {
+    let part = |(at, (which, wants)): (usize, (&VersionRange, &String))| {
         let wants = if wants.is_empty() { String::new() } else { format!(" {wants}") };
         let releases = if *which == VersionRange::full() { None } else { Some(versions(which)) };
-        text += &match (at, releases) {
+        match (at, releases) {
             (0, None) => format!("every {name} asks for {other}{wants}"),
             (0, Some(releases)) => format!("{name} {releases} asks for {other}{wants}"),
             (_, releases) => {
                 let wants = if wants.is_empty() { " any" } else { &wants };
-                format!(", {} for{wants}", releases.unwrap_or_else(|| "every one".to_owned()))
+                format!("{} for{wants}", releases.unwrap_or_else(|| "every one".to_owned()))
             }
-        };
-    }
-    if more { text + ", and so on" } else { text }
+        }
+    };
+    let mut parts: Vec<String> = asks.into_iter().enumerate().map(part).collect();
+    parts.extend(more.then(|| "and so on".to_owned()));
+    parts.join(", ")
 }
 
 /// Finds a well-known package whose name is near.
