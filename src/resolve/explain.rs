@@ -154,9 +154,16 @@ impl Teller<'_, '_, '_> {
     fn leaf(&mut self, external: &External<Node, VersionRange, String>) -> Result<(), Error> {
         match external {
             External::FromDependencyOf(Node::Python, _, Node::Release { name, .. }, _) => self.own_line(name),
-            External::FromDependencyOf(Node::Release { name, extra, minor }, own, other, range) => {
+            External::FromDependencyOf(by, own, other, range) => {
+                let (name, extra, minor) = match by {
+                    Node::Release { name, minor, .. } => (name, None, minor),
+                    Node::Needs { name, extra, minor } => (name, Some(extra.clone()), minor),
+                    Node::Root | Node::Python | Node::PythonFull(_) => return Ok(()),
+                };
                 let (other, wants) = match other {
-                    Node::Release { name: other, .. } if other == name => return Ok(()),
+                    Node::Release { name: other, .. } | Node::Needs { name: other, .. } if other == name => {
+                        return Ok(());
+                    }
                     Node::Release { name: other, extra, .. } => {
                         self.package(other);
                         let wants = if *range == VersionRange::full() { String::new() } else { describe(range) };
@@ -169,13 +176,13 @@ impl Teller<'_, '_, '_> {
                         self.causes.python = true;
                         ("Python".to_owned(), describe(range))
                     }
-                    Node::Root | Node::Python => return Ok(()),
+                    Node::Needs { .. } | Node::Root | Node::Python => return Ok(()),
                 };
                 let which = self.simplified(name, *minor, own)?;
-                let (by, extra) = (name.clone(), extra.clone());
+                let by = name.clone();
                 self.say(*minor, Statement::Asks { by, extra, which, other, wants });
             }
-            External::NoVersions(Node::Release { name, minor, .. }, range) => {
+            External::NoVersions(Node::Release { name, minor, .. } | Node::Needs { name, minor, .. }, range) => {
                 self.package(name);
                 for statement in self.absences(name, *minor, range)? {
                     self.say(*minor, statement);
@@ -187,11 +194,11 @@ impl Teller<'_, '_, '_> {
                 let text = format!("no patch release of Python {minor} is {}", describe(range));
                 self.say(*minor, Statement::About { of, text });
             }
-            External::Custom(Node::Release { name, minor, .. }, range, why) => {
+            External::Custom(Node::Release { name, minor, .. } | Node::Needs { name, minor, .. }, range, why) => {
                 self.package(name);
                 let which = which(name, &self.simplified(name, *minor, range)?);
                 self.causes.python |= why.starts_with("needs Python");
-                let text = format!("{which} cannot be used: {why}");
+                let text = format!("{which} cannot be used: {}", short(why));
                 self.say(*minor, Statement::About { of: name.clone(), text });
             }
             _ => {}
@@ -322,9 +329,31 @@ fn which(name: &PackageName, range: &VersionRange) -> String {
     if *range == VersionRange::full() { format!("every `{name}`") } else { format!("`{name}` {}", versions(range)) }
 }
 
-/// Writes a range of releases; a single one as its version.
+/// Writes a range of releases: a single one as its version, many scattered ones by their ends.
 fn versions(range: &VersionRange) -> String {
-    range.as_singleton().map_or_else(|| describe(range), ToString::to_string)
+    if let Some(one) = range.as_singleton() {
+        return one.to_string();
+    }
+    let end = |bound: Bound<&Point>| match bound {
+        Bound::Included(point) | Bound::Excluded(point) => Some(point.clone()),
+        Bound::Unbounded => None,
+    };
+    match range.bounding_range().filter(|_| range.iter().count() > 3) {
+        Some((low, high)) => match (end(low), end(high)) {
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+            _ => describe(range),
+        },
+        None => describe(range),
+    }
+}
+
+/// Cuts what somebody else wrote to a length that can be read.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 160;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 /// Names some releases, newest first, by their ends.
@@ -399,10 +428,16 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
                 }
         })
     };
+    let asks = |of: &PackageName, minor: PythonMinor| {
+        told.iter().any(|told| told.minor == minor && matches!(&told.statement, Statement::Asks { by, .. } if by == of))
+    };
     let mut lines: Vec<(PythonMinor, String)> = Vec::new();
+    // Where some releases of a package ask for what cannot be, why others do not count is only the rest of the story.
+    let mut rest: Vec<(PythonMinor, String)> = Vec::new();
     let mut done: Vec<usize> = Vec::new();
     for (at, Told { minor, statement }) in told.iter().enumerate() {
         match statement {
+            Statement::About { of, text } if asks(of, *minor) => rest.push((*minor, text.clone())),
             Statement::About { text, .. } => lines.push((*minor, text.clone())),
             Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
             Statement::Empty { .. } => {}
@@ -421,6 +456,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
             }
         }
     }
+    lines.extend(rest);
     lines
 }
 
