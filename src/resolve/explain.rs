@@ -443,13 +443,16 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
             Statement::Empty { .. } => {}
             Statement::Asks { .. } if done.contains(&at) => {}
             Statement::Asks { by, extra, other, .. } => {
-                let mut asks: Vec<(&VersionRange, &String)> = Vec::new();
+                let mut asks: Vec<(VersionRange, &String)> = Vec::new();
                 for (place, one) in told.iter().enumerate().skip(at) {
                     if let Statement::Asks { by: b, extra: e, which, other: o, wants } = &one.statement
                         && (one.minor, b, e, o) == (*minor, by, extra, other)
                     {
                         done.push(place);
-                        asks.push((which, wants));
+                        match asks.iter_mut().find(|(_, known)| *known == wants) {
+                            Some((all, _)) => *all = all.union(which),
+                            None => asks.push((which.clone(), wants)),
+                        }
                     }
                 }
                 lines.push((*minor, ask(by, extra.as_ref(), other, asks)));
@@ -461,7 +464,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
 }
 
 /// Writes what releases of one package ask of another: `torchvision` 0.22.0 asks for `torch` ==2.7.0, 0.22.1 for ==2.7.1.
-fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(&VersionRange, &String)>) -> String {
+fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(VersionRange, &String)>) -> String {
     let lowest = |range: &VersionRange| match range.bounding_range() {
         Some((Bound::Included(point) | Bound::Excluded(point), _)) => Some(point.clone()),
         _ => None,
@@ -470,9 +473,9 @@ fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(
     let more = asks.len() > MOST_RELEASES;
     asks.truncate(MOST_RELEASES);
     let name = extra.map_or_else(|| format!("`{by}`"), |extra| format!("`{by}[{extra}]`"));
-    let part = |(at, (which, wants)): (usize, (&VersionRange, &String))| {
+    let part = |(at, (which, wants)): (usize, (VersionRange, &String))| {
         let wants = if wants.is_empty() { String::new() } else { format!(" {wants}") };
-        let releases = if *which == VersionRange::full() { None } else { Some(versions(which)) };
+        let releases = if which == VersionRange::full() { None } else { Some(versions(&which)) };
         match (at, releases) {
             (0, None) => format!("every {name} asks for {other}{wants}"),
             (0, Some(releases)) => format!("{name} {releases} asks for {other}{wants}"),
