@@ -202,7 +202,12 @@ fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Py
         }
         for extra in &package.extras {
             if !run.has_extra(&package.releases, &package.fit, extra) {
-                let message = format!("`{name}` {version} has no extra `{extra}`");
+                let others = run.extras(&package.releases, &package.fit).unwrap_or_default();
+                let distance = |one: &&ExtraName| strsim::damerau_levenshtein(one.as_str(), extra.as_str());
+                let near =
+                    others.iter().min_by_key(distance).filter(|one| distance(one) <= 1 + extra.as_str().len() / 5);
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let message = format!("`{name}` {version} has no extra `{extra}`{near}");
                 findings.push(Finding::warning(Code::ExtraMissing, message));
             }
         }

@@ -109,7 +109,7 @@ impl<'r, 's> Run<'r, 's> {
         names.join(", ")
     }
 
-    fn ask_page(&mut self, name: &PackageName) {
+    pub(crate) fn ask_page(&mut self, name: &PackageName) {
         if self.request.direct.contains_key(name) {
             return;
         }
@@ -294,9 +294,14 @@ impl<'r, 's> Run<'r, 's> {
 
     /// Returns whether a release's metadata declares an extra; only for releases whose metadata is there.
     pub(crate) fn has_extra(&self, releases: &Releases, fit: &Fit, extra: &ExtraName) -> bool {
+        self.extras(releases, fit).is_none_or(|extras| extras.contains(extra))
+    }
+
+    /// Lists the extras that a release's metadata declares, if that is there.
+    pub(crate) fn extras(&self, releases: &Releases, fit: &Fit) -> Option<&[ExtraName]> {
         match self.facts.metadata(&releases.index, &fit.floor) {
-            Some(Ok(MetadataAnswer::Found(metadata))) => metadata.provides_extra.contains(extra),
-            _ => true,
+            Some(Ok(MetadataAnswer::Found(metadata))) => Some(&metadata.provides_extra),
+            _ => None,
         }
     }
 

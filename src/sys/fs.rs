@@ -47,6 +47,18 @@ pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
     }
 }
 
+/// Opens a file for reading; `None` when there is none.
+///
+/// # Errors
+/// On any other failure.
+pub fn open(path: &Path) -> Result<Option<File>, FsError> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
+    }
+}
+
 /// Whether a written file must outlive a power failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Durability {

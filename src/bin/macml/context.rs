@@ -46,7 +46,7 @@ impl Context {
             Some(directory) => {
                 let cwd = env.cwd().join(directory);
                 if !is_folder(&cwd) {
-                    return Err(CommandError::usage(format!("there is no folder `{}`", directory.display())));
+                    return Err(no_folder(&cwd, directory));
                 }
                 cwd
             }
@@ -58,7 +58,7 @@ impl Context {
         };
         let start = path(&args.project, "MACML_PROJECT").unwrap_or_else(|| cwd.clone());
         if !is_folder(&start) {
-            return Err(CommandError::usage(format!("there is no folder `{}`", start.display())));
+            return Err(no_folder(&start, &start));
         }
         let level = match (args.quiet, args.verbose) {
             (0, 0) if flag(&env, "MACML_QUIET")? => Level::Quiet,
@@ -142,6 +142,14 @@ pub(crate) fn flag(env: &Env, name: &str) -> Result<bool, CommandError> {
         Some("1" | "true" | "yes" | "on") => Ok(true),
         Some(other) => Err(CommandError::usage(format!("`{other}` is not a value of {name}"))
             .hint("set it to `1` or `0`, or leave it out")),
+    }
+}
+
+fn no_folder(path: &Path, shown: &Path) -> CommandError {
+    match fs::kind(path) {
+        Ok(Some(fs::Kind::File)) => CommandError::usage(format!("`{}` is a file, not a folder", shown.display()))
+            .hint("name the folder that it lies in"),
+        _ => CommandError::usage(format!("there is no folder `{}`", shown.display())),
     }
 }
 

@@ -181,7 +181,13 @@ impl CommandError {
                 };
                 let lines = explanation.lines.iter().map(place).collect();
                 let reasons = explanation.reasons.clone();
-                let edit = |edit: &resolve::explain::Edit| format!("{} gives {}", edit.change, edit.gives);
+                let edit = |edit: &resolve::explain::Edit| {
+                    // Where another floor or Python was tried, the way out may be what is declared.
+                    match declares(project, &explanation.env, &edit.change) {
+                        true => format!("{}, as declared, gives {}", edit.change, edit.gives),
+                        false => format!("{} gives {}", edit.change, edit.gives),
+                    }
+                };
                 let hints = explanation.edits.iter().map(edit).collect();
                 Self { lines, reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
             }
@@ -289,6 +295,14 @@ pub(crate) fn finish(written: std::io::Result<()>, code: u8, printer: &Printer) 
 #[derive(Debug, thiserror::Error)]
 #[error("could not write to stdout")]
 struct StdoutError(#[source] std::io::Error);
+
+/// Returns whether an edit says what an environment declares already.
+fn declares(project: &Project, env: &str, change: &str) -> bool {
+    let env = project.manifest.envs.iter().find(|one| one.name == env);
+    let macos = env.and_then(|env| env.mac.as_ref()).map(|mac| format!("macos = \"{}\"", mac.macos));
+    let python = env.map(|env| format!("python = \"{}\"", env.python));
+    [macos, python].iter().flatten().any(|declared| change.ends_with(&format!("] {declared}")))
+}
 
 #[cfg(test)]
 mod tests {
