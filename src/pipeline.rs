@@ -42,7 +42,7 @@ use crate::target::PythonMinor;
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
 
-/// What is asked of [`lock`].
+/// What is asked of [`lock()`].
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Where the search for macml.toml begins.
@@ -95,7 +95,7 @@ pub enum Purpose {
 /// Reaches the indexes of a manifest.
 pub type Connect<'a> = &'a mut dyn FnMut(&Manifest) -> Result<Box<dyn Source>, SourceError>;
 
-/// What [`lock`] found.
+/// What [`lock()`] found.
 #[derive(Debug)]
 pub struct Outcome {
     /// In one word.

@@ -57,7 +57,7 @@ pub(crate) fn answer(
             }
             let base = Node::base(&edge.name, minor);
             let version = selected.get(&base).and_then(Point::version).expect("what is asked for is selected").clone();
-            let node = extra.as_ref().map_or(base, |extra| Node::extra(&edge.name, extra, minor));
+            let node = extra.as_ref().map_or(base, |extra| Node::needs(&edge.name, extra, minor));
             let own = provider.edges(&node, &version).expect("what is selected has edges");
             patches = match (patches, own.patches) {
                 (Some(one), Some(two)) => Some(one.intersection(&two)),

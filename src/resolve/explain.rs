@@ -155,9 +155,16 @@ impl Teller<'_, '_, '_> {
     fn leaf(&mut self, external: &External<Node, VersionRange, String>) -> Result<(), Error> {
         match external {
             External::FromDependencyOf(Node::Python, _, Node::Release { name, .. }, _) => self.own_line(name),
-            External::FromDependencyOf(Node::Release { name, extra, minor }, own, other, range) => {
+            External::FromDependencyOf(by, own, other, range) => {
+                let (name, extra, minor) = match by {
+                    Node::Release { name, minor, .. } => (name, None, minor),
+                    Node::Needs { name, extra, minor } => (name, Some(extra.clone()), minor),
+                    Node::Root | Node::Python | Node::PythonFull(_) => return Ok(()),
+                };
                 let (other, wants) = match other {
-                    Node::Release { name: other, .. } if other == name => return Ok(()),
+                    Node::Release { name: other, .. } | Node::Needs { name: other, .. } if other == name => {
+                        return Ok(());
+                    }
                     Node::Release { name: other, extra, .. } => {
                         self.package(other);
                         let wants = if *range == VersionRange::full() { String::new() } else { describe(range) };
@@ -170,13 +177,13 @@ impl Teller<'_, '_, '_> {
                         self.causes.python = true;
                         ("Python".to_owned(), describe(range))
                     }
-                    Node::Root | Node::Python => return Ok(()),
+                    Node::Needs { .. } | Node::Root | Node::Python => return Ok(()),
                 };
                 let which = self.simplified(name, *minor, own)?;
-                let (by, extra) = (name.clone(), extra.clone());
+                let by = name.clone();
                 self.say(*minor, Statement::Asks { by, extra, which, other, wants });
             }
-            External::NoVersions(Node::Release { name, minor, .. }, range) => {
+            External::NoVersions(Node::Release { name, minor, .. } | Node::Needs { name, minor, .. }, range) => {
                 self.package(name);
                 for statement in self.absences(name, *minor, range)? {
                     self.say(*minor, statement);
@@ -188,11 +195,11 @@ impl Teller<'_, '_, '_> {
                 let text = format!("no patch release of Python {minor} is {}", describe(range));
                 self.say(*minor, Statement::About { of, text });
             }
-            External::Custom(Node::Release { name, minor, .. }, range, why) => {
+            External::Custom(Node::Release { name, minor, .. } | Node::Needs { name, minor, .. }, range, why) => {
                 self.package(name);
                 let which = which(name, &self.simplified(name, *minor, range)?);
                 self.causes.python |= why.starts_with("needs Python");
-                let text = format!("{which} cannot be used: {why}");
+                let text = format!("{which} cannot be used: {}", short(why));
                 self.say(*minor, Statement::About { of: name.clone(), text });
             }
             _ => {}
@@ -346,9 +353,31 @@ fn which(name: &PackageName, range: &VersionRange) -> String {
     if *range == VersionRange::full() { format!("every `{name}`") } else { format!("`{name}` {}", versions(range)) }
 }
 
-/// Writes a range of releases; a single one as its version.
+/// Writes a range of releases: a single one as its version, many scattered ones by their ends.
 fn versions(range: &VersionRange) -> String {
-    range.as_singleton().map_or_else(|| describe(range), ToString::to_string)
+    if let Some(one) = range.as_singleton() {
+        return one.to_string();
+    }
+    let end = |bound: Bound<&Point>| match bound {
+        Bound::Included(point) | Bound::Excluded(point) => Some(point.clone()),
+        Bound::Unbounded => None,
+    };
+    match range.bounding_range().filter(|_| range.iter().count() > 3) {
+        Some((low, high)) => match (end(low), end(high)) {
+            (Some(low), Some(high)) => format!("{low} to {high}"),
+            _ => describe(range),
+        },
+        None => describe(range),
+    }
+}
+
+/// Cuts what somebody else wrote to a length that can be read.
+fn short(text: &str) -> String {
+    const LONGEST: usize = 160;
+    match text.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
 }
 
 /// Names some releases, newest first, by their ends.
@@ -423,33 +452,43 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
                 }
         })
     };
+    let asks = |of: &PackageName, minor: PythonMinor| {
+        told.iter().any(|told| told.minor == minor && matches!(&told.statement, Statement::Asks { by, .. } if by == of))
+    };
     let mut lines: Vec<(PythonMinor, String)> = Vec::new();
+    // Where some releases of a package ask for what cannot be, why others do not count is only the rest of the story.
+    let mut rest: Vec<(PythonMinor, String)> = Vec::new();
     let mut done: Vec<usize> = Vec::new();
     for (at, Told { minor, statement }) in told.iter().enumerate() {
         match statement {
+            Statement::About { of, text } if asks(of, *minor) => rest.push((*minor, text.clone())),
             Statement::About { text, .. } => lines.push((*minor, text.clone())),
             Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
             Statement::Empty { .. } => {}
             Statement::Asks { .. } if done.contains(&at) => {}
             Statement::Asks { by, extra, other, .. } => {
-                let mut asks: Vec<(&VersionRange, &String)> = Vec::new();
+                let mut asks: Vec<(VersionRange, &String)> = Vec::new();
                 for (place, one) in told.iter().enumerate().skip(at) {
                     if let Statement::Asks { by: b, extra: e, which, other: o, wants } = &one.statement
                         && (one.minor, b, e, o) == (*minor, by, extra, other)
                     {
                         done.push(place);
-                        asks.push((which, wants));
+                        match asks.iter_mut().find(|(_, known)| *known == wants) {
+                            Some((all, _)) => *all = all.union(which),
+                            None => asks.push((which.clone(), wants)),
+                        }
                     }
                 }
                 lines.push((*minor, ask(by, extra.as_ref(), other, asks)));
             }
         }
     }
+    lines.extend(rest);
     lines
 }
 
 /// Writes what releases of one package ask of another: `torchvision` 0.22.0 asks for `torch` ==2.7.0, 0.22.1 for ==2.7.1.
-fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(&VersionRange, &String)>) -> String {
+fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(VersionRange, &String)>) -> String {
     let lowest = |range: &VersionRange| match range.bounding_range() {
         Some((Bound::Included(point) | Bound::Excluded(point), _)) => Some(point.clone()),
         _ => None,
@@ -458,20 +497,21 @@ fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(
     let more = asks.len() > MOST_RELEASES;
     asks.truncate(MOST_RELEASES);
     let name = extra.map_or_else(|| format!("`{by}`"), |extra| format!("`{by}[{extra}]`"));
-    let mut text = String::new();
-    for (at, (which, wants)) in asks.into_iter().enumerate() {
+    let part = |(at, (which, wants)): (usize, (VersionRange, &String))| {
         let wants = if wants.is_empty() { String::new() } else { format!(" {wants}") };
-        let releases = if *which == VersionRange::full() { None } else { Some(versions(which)) };
-        text += &match (at, releases) {
+        let releases = if which == VersionRange::full() { None } else { Some(versions(&which)) };
+        match (at, releases) {
             (0, None) => format!("every {name} asks for {other}{wants}"),
             (0, Some(releases)) => format!("{name} {releases} asks for {other}{wants}"),
             (_, releases) => {
                 let wants = if wants.is_empty() { " any" } else { &wants };
-                format!(", {} for{wants}", releases.unwrap_or_else(|| "every one".to_owned()))
+                format!("{} for{wants}", releases.unwrap_or_else(|| "every one".to_owned()))
             }
-        };
-    }
-    if more { text + ", and so on" } else { text }
+        }
+    };
+    let mut parts: Vec<String> = asks.into_iter().enumerate().map(part).collect();
+    parts.extend(more.then(|| "and so on".to_owned()));
+    parts.join(", ")
 }
 
 /// Finds a well-known package whose name is near.

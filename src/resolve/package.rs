@@ -22,8 +22,18 @@ pub(crate) enum Node {
     Release {
         /// The package.
         name: PackageName,
-        /// The extra; the node then pins the package itself to its own version.
+        /// The extra; the node then pins the package itself and [`Node::Needs`] to its own version, and knows nothing
+        /// else: so a version that the package cannot take is passed over without reading its metadata.
         extra: Option<ExtraName>,
+        /// The Python.
+        minor: PythonMinor,
+    },
+    /// What one extra of a package asks for, as seen by one minor.
+    Needs {
+        /// The package.
+        name: PackageName,
+        /// The extra.
+        extra: ExtraName,
         /// The Python.
         minor: PythonMinor,
     },
@@ -35,9 +45,9 @@ impl Node {
         Self::Release { name: name.clone(), extra: None, minor }
     }
 
-    /// Makes the node of an extra.
-    pub(crate) fn extra(name: &PackageName, extra: &ExtraName, minor: PythonMinor) -> Self {
-        Self::Release { name: name.clone(), extra: Some(extra.clone()), minor }
+    /// Makes the node of what an extra asks for.
+    pub(crate) fn needs(name: &PackageName, extra: &ExtraName, minor: PythonMinor) -> Self {
+        Self::Needs { name: name.clone(), extra: extra.clone(), minor }
     }
 }
 
@@ -48,7 +58,9 @@ impl fmt::Display for Node {
             Self::Python => f.write_str("python"),
             Self::PythonFull(minor) => write!(f, "python {minor}"),
             Self::Release { name, extra: None, .. } => write!(f, "{name}"),
-            Self::Release { name, extra: Some(extra), .. } => write!(f, "{name}[{extra}]"),
+            Self::Release { name, extra: Some(extra), .. } | Self::Needs { name, extra, .. } => {
+                write!(f, "{name}[{extra}]")
+            }
         }
     }
 }

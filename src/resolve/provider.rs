@@ -105,6 +105,10 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 Some(rank) => (2, *rank, None, extra.clone()),
                 None => (3, 0, Some(name.clone()), extra.clone()),
             },
+            Node::Needs { name, extra, .. } => match self.root_ranks.get(name) {
+                Some(rank) => (2, *rank, None, Some(extra.clone())),
+                None => (3, 0, Some(name.clone()), Some(extra.clone())),
+            },
             Node::PythonFull(_) => (4, 0, None, None),
         })
     }
@@ -120,7 +124,7 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 let newest_first = edges::patches(*minor).into_iter().rev().map(Point::from);
                 Ok(newest_first.into_iter().find(|patch| range.contains(patch)))
             }
-            Node::Release { name, minor, .. } => {
+            Node::Release { name, minor, .. } | Node::Needs { name, minor, .. } => {
                 let releases = self.run.borrow_mut().releases(name, *minor)?;
                 Ok(releases.and_then(|releases| Some(releases.best(range)?.0.clone())))
             }
@@ -151,7 +155,13 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 return Ok(Dependencies::Available(constraints));
             }
             Node::PythonFull(_) => return Ok(Dependencies::Available(DependencyConstraints::default())),
-            Node::Release { name, extra, minor } => (name, extra.as_ref(), *minor),
+            Node::Release { name, extra: Some(extra), minor } => {
+                let pinned = [Node::base(name, *minor), Node::needs(name, extra, *minor)];
+                let pinned = pinned.into_iter().map(|node| (node, only(version.clone())));
+                return Ok(Dependencies::Available(pinned.collect()));
+            }
+            Node::Release { name, extra: None, minor } => (name, None, *minor),
+            Node::Needs { name, extra, minor } => (name, Some(extra), *minor),
         };
         let mut run = self.run.borrow_mut();
         let releases = run.releases(name, minor)?.expect("only releases of a page are chosen");
@@ -162,19 +172,20 @@ impl DependencyProvider for Provider<'_, '_, '_> {
         };
         self.demand(&edges.packages);
         let point = Point::from(version.clone());
-        let own_base = Node::base(name, minor);
         let mut constraints: Vec<(Node, VersionRange)> = Vec::new();
         for (other, range) in self.constraints(&edges, minor) {
-            let itself = other == *node || other == own_base;
-            if itself && !range.contains(&point) {
-                return Ok(Dependencies::Unavailable("it asks for another version of itself".to_owned()));
+            match &other {
+                // `all = ["pkg[a]"]`: an extra of the package itself comes in the same version.
+                Node::Release { name: itself, extra, .. } if itself == name => {
+                    if !range.contains(&point) {
+                        return Ok(Dependencies::Unavailable("it asks for another version of itself".to_owned()));
+                    }
+                    if extra.is_some() {
+                        constraints.push((other, only(version.clone())));
+                    }
+                }
+                _ => constraints.push((other, range)),
             }
-            if !itself {
-                constraints.push((other, range));
-            }
-        }
-        if extra.is_some() {
-            constraints.push((own_base, only(version.clone())));
         }
         self.decided.borrow_mut().insert((node.clone(), version.clone()), edges);
         Ok(Dependencies::Available(constraints.into_iter().collect()))
