@@ -45,11 +45,9 @@ codes! {
     RequiresMacml "requires-macml" "the project asks for another macml";
     YankedRelease "yanked-release" "a withdrawn release is pinned";
     PrereleaseChosen "prerelease-chosen" "a pre-release is in the answer because something asks for exactly it";
-    ReleaseVanished "release-vanished" "a release named exactly is no longer on the index";
     MarkerNeverMatches "marker-never-matches" "a requirement whose marker holds on no target";
     PathOutsideProject "path-outside-project" "a wheel by path outside the project";
     MirrorFault "mirror-fault" "a mirror lacked or falsified something";
-    PlatformsDiffer "platforms-differ" "platforms lock different versions of one package";
     LocalVersionChosen "local-version-chosen" "a local version is in the answer";
     ForeignIndexSetting "foreign-index-setting" "pip or uv is set to another index than macml";
     NothingToUpgrade "nothing-to-upgrade" "a package to upgrade that no environment has";

@@ -51,7 +51,8 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
         edited.env.resolution.exclude_newer = None;
         tried.attempt(&edited, || "[resolution] without `exclude-newer`".to_owned());
     }
-    for name in &causes.prereleases {
+    // Someone whom another edit helps does not want to hear of development releases.
+    for name in causes.prereleases.iter().filter(|_| tried.edits.is_empty()).collect::<Vec<_>>() {
         let mut edited = request.clone();
         edited.env.resolution.prereleases.push(name.clone());
         tried.attempt(&edited, || format!("[resolution] prereleases = [\"{name}\"]"));

@@ -80,6 +80,7 @@ pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusa
     let run = RefCell::new(Run::new(request, facts, &refusal.admitted));
     let mut teller = Teller { run: &run, told: Vec::new(), lines: Vec::new(), causes: Causes::default() };
     teller.walk(&refusal.tree)?;
+    teller.source_only_roots();
     let Teller { told, lines, causes, .. } = teller;
     let all = run.borrow().minors();
     let order = |line: &Line| request.env.roots.iter().position(|root| root.span == line.span);
@@ -222,6 +223,29 @@ impl Teller<'_, '_, '_> {
                 if !self.lines.contains(&line) {
                     self.lines.push(line);
                 }
+            }
+        }
+    }
+
+    /// Tells of every root that there are only source archives of: the first is enough to refuse, but whoever has to
+    /// compile wants to know of all.
+    fn source_only_roots(&mut self) {
+        let minors = self.run.borrow().minors();
+        for minor in minors {
+            let edges = self.run.borrow().root_edges(minor);
+            for edge in edges {
+                // Pages that cannot be had are not what this refusal is about.
+                let Ok(Some(releases)) = self.run.borrow_mut().releases(&edge.name, minor) else { continue };
+                let inside = (0..releases.points().len()).filter(|at| edge.range.contains(&releases.points()[*at]));
+                let mut states =
+                    inside.map(|at| releases.state(at)).filter(|one| !matches!(one, Err(Absence::Prerelease)));
+                let source_only = |one: &Result<_, _>| matches!(one, Err(Absence::Unfit(Unfit::OnlySource)));
+                if !states.next().is_some_and(source_only) || !states.all(source_only) {
+                    continue;
+                }
+                let Ok(statements) = self.absences(&edge.name, minor, &edge.range) else { continue };
+                self.own_line(&edge.name);
+                statements.into_iter().for_each(|statement| self.say(minor, statement));
             }
         }
     }

@@ -1,22 +1,9 @@
 //! The binary as a person meets it: arguments, streams, exit codes, JSON. No index is asked here.
 
-use std::path::Path;
-use std::process::Command;
 use std::process::Stdio;
 
 use crate::manifest;
-
-/// A folder with a macml.toml, and a macml that sees nothing of the machine but that.
-struct Project {
-    folder: tempfile::TempDir,
-}
-
-/// How one run ended.
-struct Run {
-    code: i32,
-    stdout: String,
-    stderr: String,
-}
+use crate::support::project::Project;
 
 const VALID: &str = r#"
 [target]
@@ -33,72 +20,6 @@ python = ">=3.11,<3.13"
 [env.tf.dependencies]
 idna = ">=3"
 "#;
-
-impl Project {
-    fn new(manifest: &str) -> Self {
-        let project = Self::empty();
-        project.write("macml.toml", manifest);
-        project
-    }
-
-    fn empty() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
-    }
-
-    fn path(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        let path = self.path().join(name);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_macml"));
-        // HOME ends the search for macml.toml, so that nothing above the folder counts.
-        command.args(words).current_dir(self.path()).env_clear().env("HOME", self.path()).stdin(Stdio::null());
-        command
-    }
-
-    fn run(&self, words: &[&str]) -> Run {
-        self.run_with(&[], words)
-    }
-
-    fn run_with(&self, vars: &[(&str, &str)], words: &[&str]) -> Run {
-        let output = self.command(words).envs(vars.iter().copied()).output().unwrap();
-        // Temporary folders have other names each time, and on a Mac a link above them.
-        let own = self.path().display().to_string();
-        let real = self.path().canonicalize().unwrap().display().to_string();
-        let text =
-            |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap().replace(&real, "[HERE]").replace(&own, "[HERE]");
-        Run { code: output.status.code().unwrap(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
-    }
-}
-
-impl Run {
-    /// Says that it failed with nothing on stdout and this on stderr.
-    fn fails(&self, code: i32, stderr: &str) {
-        assert_eq!((self.code, self.stdout.as_str(), self.stderr.trim_end()), (code, "", stderr.trim()));
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let json = serde_json::from_str(&self.stdout).unwrap();
-        valid_report(&json);
-        json
-    }
-}
-
-fn valid_report(report: &serde_json::Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/report.schema.json");
-    let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let mut compiler = boon::Compiler::new();
-    compiler.add_resource("report.json", schema).unwrap();
-    let mut schemas = boon::Schemas::new();
-    let index = compiler.compile("report.json", &mut schemas).unwrap();
-    schemas.validate(report, index).map_err(|error| format!("{error:#}")).unwrap();
-}
 
 #[test]
 fn help_and_version_are_answers() {

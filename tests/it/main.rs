@@ -49,3 +49,11 @@ mod oracle;
 mod cli;
 // The order of the stages, over an index in memory.
 mod pipeline;
+// Mistakes that people make, each told in one error and with nothing written.
+mod bad_input;
+// Which test produces each code of a finding.
+mod codes;
+// Public bug reports, each a test named by its number.
+mod reports;
+// Answers of the real index that must come out (live), and the same bytes whoever serves them.
+mod real_answers;

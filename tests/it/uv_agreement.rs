@@ -7,23 +7,33 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Arc;
 
-use macml::index::Config;
-use macml::index::OnlineSource;
 use macml::manifest::model::EnvSpec;
 use macml::manifest::model::Root;
 use macml::manifest::model::RootSource;
-use macml::progress::Silent;
-use macml::resolve;
-use macml::resolve::Facts;
-use macml::resolve::Resolution;
-use macml::sys::Env;
+use macml::pep::Specifiers;
 use macml::target::PythonMinor;
 
+use crate::support::project::Project;
 use crate::support::solving::manifest;
-use crate::support::solving::refusal;
-use crate::support::solving::request;
+
+/// What `MACML_LIVE=1` compares: small and large, every framework, old and new floors, and the lists that differ.
+/// `MACML_LIVE=full` compares all.
+const USUAL: [&str; 13] = [
+    "coremltools-test",
+    "deep-live-cam",
+    "everyday-language",
+    "everyday-mlx",
+    "everyday-old-floor",
+    "everyday-pytorch",
+    "everyday-tables",
+    "everyday-tensorflow",
+    "exo",
+    "kohya-ss",
+    "mlx-examples",
+    "monai",
+    "pyvideotrans",
+];
 
 /// Packages that differ, by list, and why macml's answer is meant.
 const DIFFERENCES: &[(&str, &[&str], &str)] = &[
@@ -66,29 +76,38 @@ fn macml_and_uv_agree_on_real_lists() {
         eprintln!("skipped: needs the real index, set MACML_LIVE=1");
         return;
     }
+    let full = std::env::var("MACML_LIVE").as_deref() == Ok("full");
     let only = std::env::var("MACML_AGREEMENT").ok();
     let uv = install_uv();
     let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join("agreement");
     std::fs::create_dir_all(&work).unwrap();
     let lists = lists();
-    assert!(lists.len() >= 12, "only {} lists found", lists.len());
+    let mut compared = 0;
     let mut failures = Vec::new();
     for list in lists {
         let name = list.file_stem().unwrap().to_string_lossy().into_owned();
-        if only.as_ref().is_some_and(|only| !name.contains(only.as_str())) {
+        let wanted = match &only {
+            Some(only) => name.contains(only.as_str()),
+            None => full || USUAL.contains(&name.as_str()),
+        };
+        if !wanted {
             continue;
         }
-        let manifest = manifest(&std::fs::read_to_string(&list).unwrap());
+        compared += 1;
+        let text = std::fs::read_to_string(&list).unwrap();
+        let manifest = manifest(&text);
         let env = &manifest.envs[0];
         let start = std::time::Instant::now();
-        let ours = match lock(env, &work) {
-            Ok(resolution) => resolution,
+        let ours = match lock(&text, &work) {
+            Ok(report) => report,
             Err(error) => {
-                failures.push(format!("{name}: macml: {}", refusal(&error)));
+                failures.push(format!("{name}: macml: {error}"));
                 continue;
             }
         };
-        let python = newest_patch(&ours);
+        let took = start.elapsed().as_millis();
+        let environment = &ours["environments"][0];
+        let python = newest_patch(environment);
         let theirs = match compile(&uv, env, &python, &work.join(&name)) {
             Ok(theirs) => theirs,
             Err(error) => {
@@ -96,14 +115,16 @@ fn macml_and_uv_agree_on_real_lists() {
                 continue;
             }
         };
-        let ours: BTreeMap<String, String> =
-            ours.packages.iter().map(|(name, one)| (name.to_string(), one.version.to_string())).collect();
-        let took = start.elapsed().as_millis();
+        let pin = |package: &serde_json::Value| {
+            (package["name"].as_str().unwrap().to_owned(), package["version"].as_str().unwrap().to_owned())
+        };
+        let ours: BTreeMap<String, String> = environment["packages"].as_array().unwrap().iter().map(pin).collect();
         eprintln!("{name}: {} roots, {} packages on Python {python}, {took} ms", env.roots.len(), ours.len());
         let problem = compare(&name, &ours, &theirs);
         failures.extend(problem.map(|problem| format!("{name} on Python {python}: {problem}")));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(only.is_some() || compared >= 12, "only {compared} lists were compared");
 }
 
 /// Says how two answers differ beyond the differences that are listed.
@@ -128,19 +149,29 @@ fn lists() -> Vec<PathBuf> {
     lists
 }
 
-fn lock(env: &EnvSpec, work: &Path) -> Result<Resolution, resolve::Error> {
-    let config = Config { cache_dir: Some(work.join("cache")), ..Config::new(Env::capture().unwrap()) };
-    let mut source = OnlineSource::new(&config, Arc::new(Silent)).unwrap();
-    resolve::resolve(&request(env.clone()), &mut Facts::new(&mut source, &Silent))
+/// Locks a list with the binary, from a cache that the lists share, and returns its report.
+fn lock(manifest: &str, work: &Path) -> Result<serde_json::Value, String> {
+    let project = Project::new(manifest);
+    let output = project
+        .command(&["lock", "--dry-run", "--output-format", "json"])
+        .envs(std::env::vars_os().filter(|(name, _)| name.to_string_lossy().to_ascii_lowercase().ends_with("_proxy")))
+        .env("MACML_CACHE_DIR", work.join("cache"))
+        .env("MACML_NO_CONFIG", "1")
+        .output()
+        .unwrap();
+    match output.status.code() {
+        Some(0) => Ok(serde_json::from_slice(&output.stdout).unwrap()),
+        _ => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
 }
 
 /// Returns the newest known patch release that the answer leaves; uv takes `3.13` for 3.13.0.
-fn newest_patch(resolution: &Resolution) -> String {
-    let minor = resolution.python;
+fn newest_patch(environment: &serde_json::Value) -> String {
+    let minor: PythonMinor = environment["python"].as_str().unwrap().parse().unwrap();
+    let left: Specifiers = environment["python-full"].as_str().unwrap_or("").parse().unwrap();
     let known = PythonMinor::RELEASED.iter().find(|(one, _)| *one == minor).unwrap().1;
     let text = |patch: u16| format!("{minor}.{patch}");
-    let fits = |patch: &u16| resolution.python_full.contains(&text(*patch).parse().unwrap());
-    text((0..=known).rev().find(fits).unwrap())
+    text((0..=known).rev().find(|patch| left.contains(&text(*patch).parse().unwrap())).unwrap())
 }
 
 fn compile(uv: &Path, env: &EnvSpec, python: &str, stem: &Path) -> Result<BTreeMap<String, String>, String> {

@@ -13,6 +13,7 @@ use macml::pep::Sha256;
 use url::Url;
 
 use super::published::{Published, Rel};
+use super::solving::Random;
 use super::wheel::{self, Built};
 
 /// How the index answers. The default is the best one can wish for.
@@ -28,6 +29,10 @@ pub(crate) struct Behaviour {
     pub(crate) requires_python: bool,
     /// Wait before each answer.
     pub(crate) delay: Duration,
+    /// Wait longer by up to 40 ms, as this seed and the path decide, so that answers come in another order.
+    pub(crate) uneven: Option<u64>,
+    /// Files listed without a hash, though others have one.
+    pub(crate) unhashed_files: BTreeSet<String>,
     /// Files that are listed and answer 404.
     pub(crate) absent_files: BTreeSet<String>,
     /// Files whose bytes are not those promised.
@@ -54,6 +59,8 @@ impl Default for Behaviour {
             times: true,
             requires_python: true,
             delay: Duration::ZERO,
+            uneven: None,
+            unhashed_files: BTreeSet::new(),
             absent_files: BTreeSet::new(),
             wrong_files: BTreeSet::new(),
             gzip: false,
@@ -304,6 +311,10 @@ fn connection<S: Read + Write>(shared: &Shared, stream: S) -> io::Result<()> {
         }
         let behaviour = shared.behaviour.lock().unwrap().clone();
         std::thread::sleep(behaviour.delay);
+        if let Some(seed) = behaviour.uneven {
+            let letters = path.bytes().fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+            std::thread::sleep(Duration::from_millis(Random(letters).next() % 40));
+        }
         let action = shared.take_rule(&path);
         let mut answer = match &action {
             Some(Action::Status(status)) => Answer::status(*status),
@@ -434,7 +445,7 @@ fn page(behaviour: &Behaviour, name: &str, files: &[(Built, Rel)], headers: &BTr
         Format::Json => {
             let listed = files.iter().map(|(file, release)| {
                 let mut one = serde_json::json!({ "filename": file.filename, "url": address(file), "hashes": {} });
-                if behaviour.hashes {
+                if behaviour.hashes && !behaviour.unhashed_files.contains(&file.filename) {
                     one["hashes"]["sha256"] = Sha256::of(&file.bytes).to_string().into();
                 }
                 if behaviour.sizes {
