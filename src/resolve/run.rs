@@ -345,6 +345,13 @@ impl<'r, 's> Run<'r, 's> {
         Ok(())
     }
 
+    /// Asks for the metadata of the first `count` releases in a range; two or more are a guess at what comes next.
+    pub(crate) fn ask_ahead(&mut self, releases: &Releases, range: &VersionRange, count: usize) {
+        for fit in releases.first(range, count) {
+            fit.files.iter().for_each(|file| self.ask_metadata(&releases.index, file));
+        }
+    }
+
     /// Starts asking ahead from the roots of the Python that will be tried first.
     pub(crate) fn scout(&mut self, minor: PythonMinor) {
         self.scout = Scout { minor: Some(minor), ..Scout::default() };
