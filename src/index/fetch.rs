@@ -198,7 +198,7 @@ impl Network {
         name: &PackageName,
         page: Arc<Page>,
     ) -> Result<PageAnswer, IndexError> {
-        if !self.need_upload_times || !wheels(&page).any(|file| file.upload_day.is_none()) {
+        if !self.need_upload_times || page.all_dated() {
             return Ok(PageAnswer::Found(page));
         }
         let transports = self.transports(index)?;
