@@ -32,8 +32,8 @@ fn lock(macos: &str, python: &str, rest: &str) -> (Run, Option<String>) {
 }
 
 fn version(lock: &str, name: &str) -> semver::Version {
-    let line = lock.lines().find_map(|line| line.trim().strip_prefix(&format!("\"{name} "))?.split(['"', ' ']).next());
-    line.unwrap_or_else(|| panic!("no `{name}` in\n{lock}")).parse().unwrap()
+    let rest = lock.split_once(&format!("\"{name} ")).unwrap_or_else(|| panic!("no `{name}` in\n{lock}")).1;
+    rest.split(['"', ' ']).next().unwrap().parse().unwrap()
 }
 
 /// A lower floor costs releases of all three, that fit each other; the output says so.
