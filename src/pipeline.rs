@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
+use std::time::Instant;
 
+use crate::diag::Code;
 use crate::diag::Finding;
 use crate::index::builtin;
 use crate::index::source::File;
@@ -23,16 +26,22 @@ use crate::manifest;
 use crate::manifest::Manifest;
 use crate::manifest::Project;
 use crate::manifest::model::EnvSpec;
+use crate::manifest::model::Root;
 use crate::manifest::model::RootSource;
+use crate::manifest::model::RootTable;
 use crate::pep::PackageName;
+use crate::pep::Sha256;
 use crate::pep::Specifiers;
 use crate::progress::Progress;
+use crate::progress::Silent;
 use crate::resolve;
 use crate::resolve::Facts;
 use crate::resolve::Request;
 use crate::resolve::Resolution;
+use crate::resolve::held::Kept;
 use crate::resolve::request::Preferences;
 use crate::resolve::resolution::Held;
+use crate::resolve::resolution::Origin;
 use crate::sys::Turn;
 use crate::sys::fs;
 use crate::target::MacosVersion;
@@ -41,6 +50,9 @@ use crate::target::PythonMinor;
 
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
+
+/// How long an index may keep a person waiting whose lock is current.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is asked of [`lock()`].
 #[derive(Clone, Debug)]
@@ -72,6 +84,22 @@ pub enum Upgrade {
     Packages(BTreeSet<PackageName>),
 }
 
+impl Upgrade {
+    /// Warns of packages that are in none of these locks, so that nothing of them can move.
+    fn in_vain(&self, locks: &[Option<&Lockfile>]) -> Vec<Finding> {
+        let Self::Packages(names) = self else { return Vec::new() };
+        let locked = |name: &PackageName| {
+            locks.iter().flatten().any(|lock| lock.packages.iter().any(|package| package.name == *name))
+        };
+        let warn = |name: &PackageName| {
+            let meant = manifest::meant::meant(name.as_str()).map(|meant| format!("; did you mean `{meant}`?"));
+            let message = format!("no environment has `{name}`: there is nothing of it to upgrade");
+            Finding::warning(Code::NothingToUpgrade, message + &meant.unwrap_or_default())
+        };
+        names.iter().filter(|name| !locked(name)).map(warn).collect()
+    }
+}
+
 /// What to try instead of what is declared. What comes of it is never written, unless it is what is declared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Trial {
@@ -93,7 +121,18 @@ pub enum Purpose {
 }
 
 /// Reaches the indexes of a manifest.
-pub type Connect<'a> = &'a mut dyn FnMut(&Manifest) -> Result<Box<dyn Source>, SourceError>;
+pub type Connect<'a> = &'a mut dyn FnMut(&Manifest, Reach) -> Result<Box<dyn Source>, SourceError>;
+
+/// How far a [`Connect`] reaches, where the network is not switched off anyway.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// The indexes.
+    Network,
+    /// The indexes, for something that a person can do without: no word of what fails.
+    Aside,
+    /// What is cached, however old.
+    Cache,
+}
 
 /// What [`lock()`] found.
 #[derive(Debug)]
@@ -228,7 +267,8 @@ pub enum Error {
 
 /// Brings macml.lock in line with macml.toml, or says what that would mean.
 ///
-/// Where the lock answers the manifest, no index is needed and `connect` is not called.
+/// Where the lock answers the manifest, no index is needed: the cache tells what the summary says of newer releases.
+/// Only of frameworks that it has no page of an index is asked, unless the lock was only to be checked.
 ///
 /// # Errors
 /// When there is no answer, or something stood in the way; nothing was written then.
@@ -243,13 +283,14 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
 
     let envs = wanted(job, &project, &present)?;
     let tried = envs.iter().any(|env| !project.manifest.envs.contains(env));
-    let kept = envs.iter().map(|env| present.keep(job, env, &project)).collect::<Vec<_>>();
+    let kept = envs.iter().map(|env| present.keep(job, env, &project, &folder)).collect::<Vec<_>>();
     let mut source = match kept.iter().all(Option::is_some) {
         true => None,
-        false => Some(connect(&project.manifest).map_err(Error::Connect)?),
+        false => Some(connect(&project.manifest, Reach::Network).map_err(Error::Connect)?),
     };
     let mut facts = source.as_deref_mut().map(|source| Facts::new(source, progress));
 
+    let solve = Solve { job, project: &project, present: &present, folder: &folder };
     let mut answers = Vec::new();
     let mut solved = Vec::new();
     let mut unsolved = None;
@@ -258,7 +299,7 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
             answers.extend(kept.into_iter().flatten());
             continue;
         };
-        match (Solve { job, project: &project, present: &present, folder: &folder }).solve(env, facts) {
+        match solve.solve(env, facts) {
             Ok(new) => {
                 answers.extend(new.iter().map(|one| Answer::solved(env, &one.resolution)));
                 solved.extend(new);
@@ -272,12 +313,14 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
     }
 
     drop(facts);
+    solve.look(&mut answers, connect, progress);
     let mut findings = project.findings.clone();
     findings.extend(source.iter().flat_map(|source| source.findings()));
 
     let stale = present.stale(&project, &envs);
     let current = stale.is_empty() && solved.is_empty() && unsolved.is_none();
     let lockfile = if current { present.whole() } else { present.with(&project, &solved)? };
+    findings.extend(job.upgrade.in_vain(&[present.lock.as_ref(), Some(&lockfile)]));
     let verdict = match job.purpose {
         _ if tried => Verdict::Tried,
         _ if current => Verdict::Unchanged,
@@ -353,14 +396,45 @@ impl Solve<'_> {
                 Some(first) => prefer(&first.resolution, before),
                 None => before,
             };
-            let (env, indexes, direct) = (env.clone(), self.indexes(), direct(env, platform, self.folder)?);
             let inputs = env.inputs(platform, &self.project.manifest.indexes);
-            let request = Request { env, platform, indexes, preferences, direct, python: None };
+            let request = self.request(env, platform, preferences)?;
             let resolution = resolve::resolve(&request, facts)
                 .map_err(|cause| Error::Resolve { cause, project: Box::new(self.project.clone()) })?;
             answers.push(lock::Answer { resolution, inputs, rules: Vec::new() });
         }
         Ok(answers)
+    }
+
+    fn request(&self, env: &EnvSpec, platform: Platform, preferences: Preferences) -> Result<Request, Error> {
+        let (indexes, direct) = (self.indexes(), direct(env, platform, self.folder)?);
+        Ok(Request { env: env.clone(), platform, indexes, preferences, direct, python: None })
+    }
+
+    /// Says of the answers kept which of their roots have newer releases, and why those are not in the lock: from the
+    /// cache, and of frameworks that it knows nothing of, from their indexes. Whatever fails leaves the answers bare.
+    fn look(&self, answers: &mut [Answer], connect: Connect<'_>, progress: &dyn Progress) {
+        let kept = answers.iter_mut().filter(|answer| answer.origin == AnswerOrigin::Kept);
+        let mut looks = kept.filter_map(|answer| Look::new(self, answer)).collect::<Vec<_>>();
+        if looks.is_empty() {
+            return;
+        }
+        let manifest = &self.project.manifest;
+        if let Ok(mut cache) = connect(manifest, Reach::Cache) {
+            let mut facts = Facts::new(&mut *cache, &Silent);
+            looks.iter_mut().for_each(|look| look.take(None, &mut facts));
+        }
+        looks.retain(|look| !look.unseen.is_empty());
+        if looks.is_empty() || self.job.purpose == Purpose::Check {
+            return;
+        }
+        if let Ok(mut indexes) = connect(manifest, Reach::Aside) {
+            let mut facts = Facts::new(&mut *indexes, progress);
+            facts.set_deadline(Some(Instant::now() + PATIENCE));
+            for look in &mut looks {
+                let unseen = std::mem::take(&mut look.unseen);
+                look.take(Some(&unseen), &mut facts);
+            }
+        }
     }
 
     /// Names the indexes that serve packages which name none: the manifest's, then the default one.
@@ -371,6 +445,49 @@ impl Solve<'_> {
             names.push(builtin::DEFAULT.into());
         }
         names
+    }
+}
+
+/// A kept answer, and what it takes to say which newer releases there are.
+struct Look<'a> {
+    answer: &'a mut Answer,
+    request: Request,
+    python: PythonMinor,
+    packages: BTreeMap<PackageName, Kept>,
+    /// Frameworks of which nothing could be found out yet.
+    unseen: Vec<PackageName>,
+}
+
+impl<'a> Look<'a> {
+    fn new(solve: &Solve<'_>, answer: &'a mut Answer) -> Option<Self> {
+        let lock = solve.present.lock.as_ref()?;
+        let env = lock.env(&answer.env.name, answer.platform)?;
+        let mut preferences = solve.present.preferences(&Upgrade::Nothing, &env.name, env.platform);
+        let first = answer.env.platforms.first().filter(|first| **first != answer.platform);
+        if let Some(first) = first.and_then(|first| lock.env(&env.name, *first)) {
+            let same = env.packages.iter().filter(|entry| first.packages.contains(entry));
+            preferences.alike = Some((first.platform, same.map(|entry| entry.name.clone()).collect()));
+        }
+        let request = solve.request(&answer.env, answer.platform, preferences).ok()?;
+        let package = |entry: &lock::model::LockedRef| {
+            let requires = lock.package(entry)?.edges(&env.name, env.platform).to_vec();
+            let (version, extras) = (entry.version.clone(), entry.extras.clone());
+            Some((entry.name.clone(), Kept { version, extras, requires }))
+        };
+        let packages = env.packages.iter().filter_map(package).collect();
+        Some(Self { answer, request, python: env.python, packages, unseen: Vec::new() })
+    }
+
+    /// Finds out about all roots, or about `only` those.
+    fn take(&mut self, only: Option<&[PackageName]>, facts: &mut Facts<'_>) {
+        let looked = resolve::held::look(&self.request, &self.packages, self.python, only, facts);
+        self.unseen = looked.unseen;
+        let rank = |name: &PackageName| {
+            let framework = |root: &Root| root.table == RootTable::Frameworks && root.name == *name;
+            !self.request.env.roots.iter().any(framework)
+        };
+        self.answer.held.extend(looked.held);
+        self.answer.held.sort_by_cached_key(|held| (rank(&held.name), held.name.clone()));
     }
 }
 
@@ -386,7 +503,8 @@ fn prefer(first: &Resolution, before: Preferences) -> Preferences {
             }
         });
     }
-    Preferences { python: Some(first.python), versions }
+    let alike = Some((first.platform, first.packages.keys().cloned().collect()));
+    Preferences { python: Some(first.python), versions, alike }
 }
 
 /// Describes the wheels by path and address that an environment names for a platform.
@@ -512,7 +630,7 @@ impl Present {
     }
 
     /// Returns the answers of an environment that need no solving.
-    fn keep(&self, job: &Job, env: &EnvSpec, project: &Project) -> Option<Vec<Answer>> {
+    fn keep(&self, job: &Job, env: &EnvSpec, project: &Project, folder: &Path) -> Option<Vec<Answer>> {
         let entries = self.lock.as_ref()?.envs.iter().filter(|entry| entry.name == env.name).collect::<Vec<_>>();
         let answered = |platform: &Platform| {
             let inputs = env.inputs(*platform, &project.manifest.indexes);
@@ -525,8 +643,24 @@ impl Present {
                 entries.iter().any(|entry| entry.packages.iter().any(|package| names.contains(&package.name)))
             }
         };
-        let keeps = !moves && entries.len() == env.platforms.len() && env.platforms.iter().all(answered);
+        let keeps = !moves
+            && !self.changed_wheels(env, folder)
+            && entries.len() == env.platforms.len()
+            && env.platforms.iter().all(answered);
         keeps.then(|| env.platforms.iter().map(|platform| Answer::kept(env, *platform)).collect())
+    }
+
+    /// Returns whether a wheel that an environment names by path is another one than was locked, or gone.
+    fn changed_wheels(&self, env: &EnvSpec, folder: &Path) -> bool {
+        let packages = self.lock.iter().flat_map(|lock| &lock.packages).collect::<Vec<_>>();
+        env.roots.iter().any(|root| {
+            let RootSource::Path(path) = &root.source else { return false };
+            let origin = Origin::Path(path.clone());
+            let locked = packages.iter().find(|package| package.name == root.name && package.origin == origin);
+            let Some(wheel) = locked.and_then(|package| package.wheels.first()) else { return false };
+            let bytes = fs::read_bytes(&folder.join(path)).ok().flatten();
+            bytes.is_none_or(|bytes| bytes.len() as u64 != wheel.size || Sha256::of(&bytes) != wheel.sha256)
+        })
     }
 
     /// Returns what to stay close to.

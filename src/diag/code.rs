@@ -50,6 +50,7 @@ codes! {
     MirrorFault "mirror-fault" "a mirror lacked or falsified something";
     LocalVersionChosen "local-version-chosen" "a local version is in the answer";
     ForeignIndexSetting "foreign-index-setting" "pip or uv is set to another index than macml";
+    NothingToUpgrade "nothing-to-upgrade" "a package to upgrade that no environment has";
     ExtraMissing "extra-missing" "an extra that the release does not have";
 }
 

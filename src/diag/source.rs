@@ -41,9 +41,8 @@ impl Source {
         let mut rest = self.text.as_str();
         while let Some(at) = rest.find("://") {
             let (before, after) = rest.split_at(at + 3);
-            text.push_str(before);
-            let ends = |char: char| char.is_whitespace() || matches!(char, '"' | '\'' | '`' | '<' | '>');
-            let address = &after[..after.find(ends).unwrap_or(after.len())];
+            push_masked(&mut text, before);
+            let address = &after[..after.find(ends_address).unwrap_or(after.len())];
             let authority = address.find(['/', '?', '#']).unwrap_or(address.len());
             let host = address[..authority].rfind('@').unwrap_or(0);
             let query = address.find('?').map_or(address.len(), |at| at + 1);
@@ -52,8 +51,22 @@ impl Source {
             text.extend(std::iter::repeat_n('*', address.len() - query));
             rest = &after[address.len()..];
         }
-        text.push_str(rest);
+        push_masked(&mut text, rest);
         Self { name: self.name.clone(), text }
+    }
+}
+
+fn ends_address(char: char) -> bool {
+    char.is_whitespace() || matches!(char, '"' | '\'' | '`' | '<' | '>')
+}
+
+/// Adds text outside of addresses; what looks like an address whose beginning was forgotten (`me:secret@host`) is
+/// overwritten up to its `@`.
+fn push_masked(text: &mut String, plain: &str) {
+    for word in plain.split_inclusive(ends_address) {
+        let secret = word.rfind('@').filter(|at| word[..*at].contains(':')).unwrap_or(0);
+        text.extend(std::iter::repeat_n('*', secret));
+        text.push_str(&word[secret..]);
     }
 }
 
@@ -78,6 +91,7 @@ mod tests {
             "a = \"https://*****@h/x\"\nb = \"http://h/y?*********\"",
         );
         check("git+https://h/x@main and a@b", "git+https://h/x@main and a@b");
+        check("mirrors = [\"me:s3cret@h/x\", 5] # a: b@c", "mirrors = [\"*********@h/x\", 5] # a: b@c");
         check("://", "://");
     }
 

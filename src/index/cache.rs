@@ -2,9 +2,13 @@
 //!
 //! ```text
 //! <cache>/pages-v1/<hash of the index's address>/<package>     see `stored`
-//! <cache>/metadata-v1/<two digits>/<sha256 of the wheel>       the fields that resolving reads
+//! <cache>/metadata-v2/<who told>/<two digits>/<sha256 of the wheel>       the fields that resolving reads
 //! <cache>/digests-v1/<hash of the file's address>              size and sha256 of a file whose page does not say
 //! ```
+//!
+//! METADATA is kept for good under the sha256 of its wheel, and mostly nobody has seen the whole wheel: whoever told
+//! it could have told anything. So it counts only for who asks the same teller again; what was read out of a wheel
+//! that has the sha256 counts for everybody.
 //!
 //! Every entry ends up in place by a rename and begins with a checksum, so that two processes, a full disk or a
 //! crash can at worst lose one. A cache that cannot be written is mentioned once and otherwise done without.
@@ -79,6 +83,15 @@ impl Digest {
     }
 }
 
+/// Whom METADATA is from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Teller<'a> {
+    /// The index or mirror at this address: a metadata file, or some ranges of the wheel.
+    Index(&'a str),
+    /// The whole wheel, which has the sha256.
+    Wheel,
+}
+
 /// A page of the cache.
 pub(super) struct Kept {
     pub(super) said: Said,
@@ -139,15 +152,15 @@ impl Cache {
         self.write(path, &[&(said.len() as u32).to_le_bytes(), &said, stored]);
     }
 
-    /// Reads the METADATA of the wheel with this sha256.
-    pub(super) fn metadata(&self, sha256: Sha256) -> Option<Vec<u8>> {
-        let entry = self.read(&self.metadata_path(sha256)?)?;
+    /// Reads what `teller` told of METADATA of the wheel with this sha256.
+    pub(super) fn metadata(&self, teller: Teller<'_>, sha256: Sha256) -> Option<Vec<u8>> {
+        let entry = self.read(&self.metadata_path(teller, sha256)?)?;
         entry.get(CONTENT..).map(<[u8]>::to_vec)
     }
 
-    /// Keeps the METADATA of a wheel.
-    pub(super) fn keep_metadata(&self, sha256: Sha256, metadata: &[u8]) {
-        if let Some(path) = self.metadata_path(sha256) {
+    /// Keeps what `teller` told of METADATA of a wheel.
+    pub(super) fn keep_metadata(&self, teller: Teller<'_>, sha256: Sha256, metadata: &[u8]) {
+        if let Some(path) = self.metadata_path(teller, sha256) {
             self.write(path, &[metadata]);
         }
     }
@@ -170,13 +183,21 @@ impl Cache {
     }
 
     fn page_path(&self, address: &str, name: &PackageName) -> Option<PathBuf> {
-        let digest = Sha256::of(address.as_bytes()).to_string();
-        Some(self.root.as_ref()?.join("pages-v1").join(&digest[..16]).join(name.as_str()))
+        let folder = self.root.as_ref()?.join("pages-v1").join(folder_of(address));
+        Some(match name.as_str() {
+            short if short.len() <= LONGEST_NAME => folder.join(short),
+            // No volume takes more than 255 bytes. The `.` keeps it apart from names that are written out.
+            long => folder.join(format!(".{}", Sha256::of(long.as_bytes()))),
+        })
     }
 
-    fn metadata_path(&self, sha256: Sha256) -> Option<PathBuf> {
+    fn metadata_path(&self, teller: Teller<'_>, sha256: Sha256) -> Option<PathBuf> {
+        let teller = match teller {
+            Teller::Index(address) => folder_of(address),
+            Teller::Wheel => "checked".to_owned(),
+        };
         let digest = sha256.to_string();
-        Some(self.root.as_ref()?.join("metadata-v1").join(&digest[..2]).join(digest))
+        Some(self.root.as_ref()?.join("metadata-v2").join(teller).join(&digest[..2]).join(digest))
     }
 
     /// Reads an entry; what is missing, unreadable or damaged does not exist.
@@ -208,6 +229,16 @@ impl Drop for Cache {
             let _ = writer.join();
         }
     }
+}
+
+/// The longest package name that becomes a file's name, with room for the ending of a file being written.
+const LONGEST_NAME: usize = 200;
+
+/// Names the folder of an index by its address.
+fn folder_of(address: &str) -> String {
+    let mut digest = Sha256::of(address.as_bytes()).to_string();
+    digest.truncate(16);
+    digest
 }
 
 /// Where the content of an entry begins: after magic and checksum.

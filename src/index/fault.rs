@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::source::DIRECT;
 use crate::sys::fs::FsError;
 use crate::sys::http::HttpError;
 
@@ -18,6 +19,7 @@ impl fmt::Display for Via {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.mirror {
             Some(mirror) => write!(f, "mirror `{mirror}` of index `{}`", self.index),
+            None if self.index == DIRECT => f.write_str("the wheel's server"),
             None => write!(f, "index `{}`", self.index),
         }
     }
@@ -40,6 +42,12 @@ pub enum IndexError {
     /// A file of the settings cannot be read.
     #[error(transparent)]
     File(#[from] FsError),
+    /// A wheel that the manifest names by path is not there.
+    #[error("there is no wheel `{}`", path.display())]
+    MissingWheel {
+        /// Where it should be.
+        path: std::path::PathBuf,
+    },
     /// The client could not be made.
     #[error("{cause}{}", .cause.hint())]
     Client {
@@ -66,10 +74,9 @@ pub enum IndexError {
     },
     /// 401.
     #[error(
-        "{via} wants a user and a password for `{address}` (401){}: put them into ~/.netrc, or into \
-         MACML_INDEX_{}_USERNAME and MACML_INDEX_{}_PASSWORD",
+        "{via} wants a user and a password for `{address}` (401){}: put them into ~/.netrc{}",
         if *.sent { ", and refused those it was given" } else { "" },
-        variable(.via), variable(.via)
+        variables(.via)
     )]
     Unauthorized {
         /// Who was asked.
@@ -133,8 +140,12 @@ pub enum IndexError {
     Lost(String),
 }
 
-fn variable(via: &Via) -> String {
-    super::credentials::variable_part(&via.index)
+fn variables(via: &Via) -> String {
+    if via.index == DIRECT {
+        return String::new();
+    }
+    let index = super::credentials::variable_part(&via.index);
+    format!(", or into MACML_INDEX_{index}_USERNAME and MACML_INDEX_{index}_PASSWORD")
 }
 
 impl HttpError {

@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::sync::{OnceCell, Semaphore};
 use url::Url;
 
-use super::cache::{Cache, Digest, Kept, Said};
+use super::cache::{Cache, Digest, Kept, Said, Teller};
 use super::config::Config;
 use super::credentials::Credentials;
+use super::direct;
 use super::fault::{IndexError, Via};
-use super::remote_zip::{self, ZipFault};
+use super::remote_zip::{self, Found, ZipFault};
 use super::simple;
-use super::source::{File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
+use super::source::{DIRECT, File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
 use super::stored;
 use crate::pep::{Metadata, PackageName, Sha256, WheelName};
 use crate::progress::Progress;
@@ -63,7 +64,8 @@ enum Got {
 
 /// Asks indexes for pages and files.
 pub(super) struct Network {
-    client: Client,
+    /// Absent when offline.
+    client: Option<Client>,
     cache: Cache,
     credentials: Credentials,
     transports: HashMap<IndexName, Vec<Transport>>,
@@ -125,12 +127,15 @@ impl Network {
             }
             transports.insert(IndexName::from(name), ways);
         }
+        transports.insert(DIRECT.into(), vec![Transport::direct()]);
         let mut settings = Settings::new(config.env.clone());
         settings.certificates.clone_from(&config.certificates);
         if let Some(stall) = config.stall {
             settings.stall = stall;
         }
-        let client = Client::new(settings).map_err(|cause| IndexError::Client { cause: cause.into() })?;
+        // Reading the certificates takes longer than all else that a run without network does.
+        let client = (!config.offline).then(|| Client::new(settings)).transpose();
+        let client = client.map_err(|cause| IndexError::Client { cause: cause.into() })?;
         Ok(Self {
             client,
             cache: Cache::new(config.cache_dir.clone(), progress.clone()),
@@ -193,7 +198,7 @@ impl Network {
         name: &PackageName,
         page: Arc<Page>,
     ) -> Result<PageAnswer, IndexError> {
-        if !self.need_upload_times || !wheels(&page).any(|file| file.upload_day.is_none()) {
+        if !self.need_upload_times || page.all_dated() {
             return Ok(PageAnswer::Found(page));
         }
         let transports = self.transports(index)?;
@@ -296,8 +301,16 @@ impl Network {
 
     /// Answers what the wheel's METADATA says.
     pub(super) async fn metadata(&self, index: &IndexName, file: &Arc<File>) -> Result<MetadataAnswer, IndexError> {
-        let kept = file.sha256.and_then(|sha256| self.cache.metadata(sha256));
-        if let Some(metadata) = kept.and_then(|kept| check(&kept, &file.wheel).ok()) {
+        if let Some(path) = direct::path(file).filter(|_| **index == *DIRECT) {
+            let wheel = tokio::task::block_in_place(|| direct::read(&path, file))?;
+            held(&self.learned).insert(file.url.clone(), (wheel.size, Some(wheel.sha256)));
+            let metadata = wheel.metadata.and_then(|metadata| check(&metadata, &file.wheel));
+            return Ok(match metadata {
+                Ok(metadata) => MetadataAnswer::Found(metadata),
+                Err(reason) => MetadataAnswer::Unusable(reason.into()),
+            });
+        }
+        if let Some(metadata) = self.kept_metadata(index, file)? {
             return Ok(MetadataAnswer::Found(metadata));
         }
         if self.offline {
@@ -317,10 +330,31 @@ impl Network {
         }
     }
 
+    /// Returns METADATA that an earlier run kept: told by one that this run would ask as well, the index itself first,
+    /// or read out of the wheel.
+    fn kept_metadata(&self, index: &IndexName, file: &File) -> Result<Option<Arc<Metadata>>, IndexError> {
+        let Some(sha256) = file.sha256 else { return Ok(None) };
+        let transports = self.transports(index)?.iter().rev();
+        let tellers = transports.map(|transport| Teller::Index(transport.base.as_str())).chain([Teller::Wheel]);
+        let mut kept = tellers.filter_map(|teller| self.cache.metadata(teller, sha256));
+        Ok(kept.find_map(|kept| check(&kept, &file.wheel).ok()))
+    }
+
     /// Answers with the file's size and sha256 present.
     pub(super) async fn complete(&self, index: &IndexName, file: &Arc<File>) -> Result<Arc<File>, IndexError> {
         if file.size.is_some() && file.sha256.is_some() {
             return Ok(file.clone());
+        }
+        if let Some(path) = direct::path(file).filter(|_| **index == *DIRECT) {
+            let known = held(&self.learned).get(&file.url).copied();
+            let (size, sha256) = match known {
+                Some((size, Some(sha256))) => (size, sha256),
+                _ => {
+                    let wheel = tokio::task::block_in_place(|| direct::read(&path, file))?;
+                    (wheel.size, wheel.sha256)
+                }
+            };
+            return Ok(Arc::new(File { size: Some(size), sha256: Some(sha256), ..File::clone(file) }));
         }
         if self.offline {
             let known =
@@ -332,7 +366,14 @@ impl Network {
         for at in self.ways(index, file)? {
             let Some((transport, listed)) = self.listed(index, at, file).await else { continue };
             match self.complete_via(transport, file, &listed).await {
-                Ok(file) => return Ok(file),
+                Ok(file) => {
+                    // No page will say it again, and `--offline` needs it.
+                    if let (true, Some(size), Some(sha256)) = (**index == *DIRECT, file.size, file.sha256) {
+                        let digest = Digest { size, sha256, etag: None, last_modified: None };
+                        self.cache.keep_digest(&file.url, &digest);
+                    }
+                    return Ok(file);
+                }
                 Err(fault) => faults.0.push(self.seen(transport, file, fault)),
             }
         }
@@ -389,17 +430,23 @@ impl Network {
 
     async fn metadata_via(&self, transport: &Transport, file: &File) -> Result<Arc<Metadata>, FileFault> {
         let url = address(transport, file)?;
-        let mut bytes = None;
+        let told = Teller::Index(transport.base.as_str());
+        let mut found = None;
         if let Some(sha256) = file.metadata_file.filter(|_| !transport.no_metadata_files.load(Ordering::Relaxed)) {
-            bytes = self.metadata_file(transport, file, &url, sha256).await?;
+            found = self.metadata_file(transport, file, &url, sha256).await?.map(|bytes| (bytes, told));
         }
-        let bytes = match bytes {
-            Some(bytes) => bytes,
-            None => self.metadata_in_wheel(transport, file, url).await?,
+        let (bytes, teller) = match found {
+            Some(found) => found,
+            None => {
+                let found = self.metadata_in_wheel(transport, file, url).await?;
+                // It is the sha256 of the page, or we would not be here.
+                let teller = if found.sha256.is_some() { Teller::Wheel } else { told };
+                (found.metadata, teller)
+            }
         };
         let metadata = check(&bytes, &file.wheel).map_err(FileFault::Unusable)?;
         if let Some(sha256) = file.sha256 {
-            self.cache.keep_metadata(sha256, essential(&bytes));
+            self.cache.keep_metadata(teller, sha256, essential(&bytes));
         }
         Ok(metadata)
     }
@@ -434,16 +481,16 @@ impl Network {
         Ok(Some(response.body))
     }
 
-    async fn metadata_in_wheel(&self, transport: &Transport, file: &File, url: Url) -> Result<Vec<u8>, FileFault> {
+    async fn metadata_in_wheel(&self, transport: &Transport, file: &File, url: Url) -> Result<Found, FileFault> {
         let place = remote_zip::Place { auth: self.credentials.of(&url), url, size: file.size };
         let permit = self.permit().await;
-        let found = remote_zip::read(&self.client, &place, &file.wheel).await;
+        let found = remote_zip::read(self.client(), &place, &file.wheel).await;
         drop(permit);
         let found = found.map_err(|fault| match fault {
             ZipFault::Http(cause) => {
                 FileFault::error(IndexError::Transport { via: transport.via.clone(), cause: cause.into() })
             }
-            ZipFault::Status(404 | 410) => gone(transport),
+            ZipFault::Status(status @ (404 | 410)) => gone(transport, &place.url, status),
             ZipFault::Status(status) => {
                 FileFault::error(refusal(&transport.via, &Request::get(place.url.clone(), 0), status))
             }
@@ -457,7 +504,7 @@ impl Network {
             return Err(FileFault::error(wrong(transport, file, reason)));
         }
         held(&self.learned).insert(file.url.clone(), (found.size, found.sha256));
-        Ok(found.metadata)
+        Ok(found)
     }
 
     /// Learns size and hash of `listed`, and checks them against what is known of `file`.
@@ -495,7 +542,7 @@ impl Network {
         let request = self.file_request(transport, file)?;
         let mut body = Digesting { hasher: sha2::Digest::new(), size: 0, progress: self.progress.clone() };
         let permit = self.permit().await;
-        let head = self.client.fetch(&request, &mut body).await;
+        let head = self.client().fetch(&request, &mut body).await;
         drop(permit);
         let Validators { etag, last_modified } = judge(transport, &request, head)?.validators();
         let sha256 = Sha256::from_bytes(sha2::Digest::finalize(body.hasher).into());
@@ -509,7 +556,7 @@ impl Network {
         let mut request = self.file_request(transport, file)?;
         request.range = Some(ByteRange::Span(0, 0));
         let permit = self.permit().await;
-        let head = self.client.probe(&request).await;
+        let head = self.client().probe(&request).await;
         drop(permit);
         let head = judge(transport, &request, head)?;
         let total = match head.status {
@@ -531,7 +578,7 @@ impl Network {
         if let Some(error) = transport.down.get() {
             return Err(error.clone());
         }
-        self.client.get(request).await.map_err(|cause| {
+        self.client().get(request).await.map_err(|cause| {
             let unreachable = cause.is_unreachable();
             let error = Arc::new(IndexError::Transport { via: transport.via.clone(), cause: cause.into() });
             if unreachable && transport.via.mirror.is_some() {
@@ -539,6 +586,10 @@ impl Network {
             }
             error
         })
+    }
+
+    fn client(&self) -> &Client {
+        self.client.as_ref().expect("offline, nothing is asked")
     }
 
     async fn permit(&self) -> tokio::sync::SemaphorePermit<'_> {
@@ -581,6 +632,13 @@ impl Transport {
             base.set_path(&format!("{}/", base.path()));
         }
         Ok(Self { via, base, no_metadata_files: AtomicBool::new(false), down: OnceLock::new() })
+    }
+
+    /// Makes the one for wheels by address; it has no pages.
+    fn direct() -> Self {
+        let via = Via { index: DIRECT.to_owned(), mirror: None };
+        let base = Url::parse("file:///").expect("a constant");
+        Self { via, base, no_metadata_files: AtomicBool::new(false), down: OnceLock::new() }
     }
 }
 
@@ -660,12 +718,16 @@ fn judge(transport: &Transport, request: &Request, head: Result<Head, HttpError>
     match head {
         Err(cause) => Err(FileFault::error(IndexError::Transport { via: transport.via.clone(), cause: cause.into() })),
         Ok(head) if head.is_success() => Ok(head),
-        Ok(head) if matches!(head.status, 404 | 410) => Err(gone(transport)),
+        Ok(head) if matches!(head.status, 404 | 410) => Err(gone(transport, &request.url, head.status)),
         Ok(head) => Err(FileFault::error(refusal(&transport.via, request, head.status))),
     }
 }
 
-fn gone(transport: &Transport) -> FileFault {
+fn gone(transport: &Transport, url: &Url, status: u16) -> FileFault {
+    if transport.via.index == DIRECT {
+        let (via, address) = (transport.via.clone(), shown(url));
+        return FileFault::error(IndexError::Status { via, address, status });
+    }
     FileFault::Unusable(format!("{} lists it and answers 404 for it", transport.via))
 }
 

@@ -25,6 +25,8 @@ mod credentials;
 pub mod fault;
 mod remote_zip;
 
+mod direct;
+
 mod foreign;
 
 mod fetch;

@@ -147,6 +147,11 @@ fn lie(place: &Place, reason: &str) -> ZipFault {
     ZipFault::Lie { address: shown(&place.url), reason: reason.to_owned() }
 }
 
+/// Reads METADATA of a wheel that is here; the reason is for people.
+pub(super) fn extract_metadata<R: Read + Seek>(reader: R, wheel: &WheelName) -> Result<Vec<u8>, String> {
+    extract(reader, wheel, &mut Stage::Directory)
+}
+
 /// How far [`extract`] came.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {

@@ -109,6 +109,7 @@ impl std::hash::Hash for File {
 pub struct Page {
     /// Oldest first.
     releases: Vec<(Version, OnceLock<Release>)>,
+    all_dated: bool,
     load: Box<dyn Fn(usize) -> Release + Send + Sync>,
 }
 
@@ -124,13 +125,24 @@ pub struct Release {
 impl Page {
     /// Makes a page from its releases.
     pub fn new(releases: BTreeMap<Version, Release>) -> Self {
+        let all_dated = releases.values().flat_map(|release| &release.wheels).all(|file| file.upload_day.is_some());
         let releases = releases.into_iter().map(|(version, release)| (version, OnceLock::from(release))).collect();
-        Self { releases, load: Box::new(|_| Release::default()) }
+        Self { releases, all_dated, load: Box::new(|_| Release::default()) }
     }
 
-    /// Makes a page from its versions, oldest first and without repeats, and what reads the release at a position.
-    pub(super) fn lazy(versions: Vec<Version>, load: Box<dyn Fn(usize) -> Release + Send + Sync>) -> Self {
-        Self { releases: versions.into_iter().map(|version| (version, OnceLock::new())).collect(), load }
+    /// Makes a page from its versions, oldest first and without repeats, whether all wheels have a day of upload, and
+    /// what reads the release at a position.
+    pub(super) fn lazy(
+        versions: Vec<Version>,
+        all_dated: bool,
+        load: Box<dyn Fn(usize) -> Release + Send + Sync>,
+    ) -> Self {
+        Self { releases: versions.into_iter().map(|version| (version, OnceLock::new())).collect(), all_dated, load }
+    }
+
+    /// Returns whether every wheel has a day of upload; reads no release.
+    pub(super) fn all_dated(&self) -> bool {
+        self.all_dated
     }
 
     /// Returns every version, newest first.

@@ -6,7 +6,7 @@
 //!
 //! Opening reads the table alone; a version's files are read when it is looked at.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ struct Table<'a> {
     prefix: &'a str,
     #[serde(borrow)]
     releases: Vec<Row<'a>>,
+    /// Every wheel has a day of upload: then nobody reads them all to find out.
+    all_dated: bool,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -51,10 +53,13 @@ enum Address<'a> {
     Whole(&'a str),
 }
 
-/// Stores the files of a page. Files of other packages, or with names that no standard knows, are left out.
+/// Stores the files of a page. Files of other packages, or with names that no standard knows, are left out; of two
+/// with one name, the first counts.
 pub(super) fn encode(files: &[Listed<'_>], name: &PackageName) -> Vec<u8> {
     let mut releases: BTreeMap<Version, (bool, Vec<&Listed<'_>>)> = BTreeMap::new();
-    for file in files {
+    let mut names = HashSet::new();
+    // A file is asked for by its name, so that two of one name would be taken for each other.
+    for file in files.iter().filter(|file| names.insert(&*file.filename)) {
         if file.filename.ends_with(".whl") {
             if let Some(wheel) = file.filename.parse::<WheelName>().ok().filter(|wheel| wheel.name == *name) {
                 releases.entry(wheel.version).or_default().1.push(file);
@@ -73,7 +78,9 @@ pub(super) fn encode(files: &[Listed<'_>], name: &PackageName) -> Vec<u8> {
         rows.push(Row { version: text, source_archive: *source_archive, length: bytes.len() as u32 });
         body.extend(bytes);
     }
-    let table = postcard::to_stdvec(&Table { prefix, releases: rows }).expect("plain data always encodes");
+    let mut wheels = releases.values().flat_map(|(_, files)| files);
+    let all_dated = wheels.all(|file| day(file).is_some());
+    let table = postcard::to_stdvec(&Table { prefix, releases: rows, all_dated }).expect("plain data always encodes");
     let mut bytes = Vec::with_capacity(4 + table.len() + body.len());
     bytes.extend((table.len() as u32).to_le_bytes());
     bytes.extend(table);
@@ -83,17 +90,20 @@ pub(super) fn encode(files: &[Listed<'_>], name: &PackageName) -> Vec<u8> {
 
 fn stored<'a>(file: &'a Listed<'_>, prefix: &str) -> Entry<'a> {
     let middle = file.url.strip_prefix(prefix).and_then(|rest| rest.strip_suffix(&*file.filename));
-    let day = file.upload_time.as_deref().and_then(|time| time.get(..10)).filter(|day| is_day(day));
     Entry {
         filename: &file.filename,
         url: middle.map_or(Address::Whole(&file.url), Address::Usual),
         sha256: file.sha256.map(|sha256| *sha256.as_bytes()),
         size: file.size,
         requires_python: file.requires_python.as_deref(),
-        upload_day: day,
+        upload_day: day(file),
         yanked: file.yanked.as_deref(),
         metadata_file: file.metadata_file.map(|sha256| sha256.map(|sha256| *sha256.as_bytes())),
     }
+}
+
+fn day<'a>(file: &'a Listed<'_>) -> Option<&'a str> {
+    file.upload_time.as_deref().and_then(|time| time.get(..10)).filter(|day| is_day(day))
 }
 
 fn is_day(text: &str) -> bool {
@@ -138,7 +148,7 @@ pub(super) fn open(bytes: Arc<[u8]>, start: usize) -> Option<Page> {
     if at != bytes.len() {
         return None;
     }
-    let prefix: Arc<str> = table.prefix.into();
+    let (prefix, all_dated): (Arc<str>, bool) = (table.prefix.into(), table.all_dated);
     let load = move |at: usize| {
         let (source_archive, place) = places[at].clone();
         let rows: Vec<Entry<'_>> = postcard::from_bytes(&bytes[place]).unwrap_or_default();
@@ -159,7 +169,7 @@ pub(super) fn open(bytes: Arc<[u8]>, start: usize) -> Option<Page> {
         }
         Release { wheels, source_archive }
     };
-    Some(Page::lazy(versions, Box::new(load)))
+    Some(Page::lazy(versions, all_dated, Box::new(load)))
 }
 
 fn file(row: &Entry<'_>, requires_python: Option<Specifiers>, prefix: &str) -> Option<File> {
@@ -222,6 +232,19 @@ mod tests {
         assert_eq!((file.sha256, file.size, file.metadata_file), (files[1].sha256, Some(7), Some(None)));
         assert_eq!((file.upload_day.as_deref(), file.yanked.as_deref()), (Some("2024-01-02"), Some("")));
         assert_eq!(page.release(&"3".parse().unwrap()), None);
+        assert!(page.all_dated());
+        let mut undated = files;
+        undated[2].upload_time = None;
+        assert!(!open(stored(&undated), 0).unwrap().all_dated());
+    }
+
+    #[test]
+    fn of_two_files_with_one_name_the_first_counts() {
+        let name = "my_pkg-1.9-py3-none-any.whl";
+        let files = [listed(name, "https://f.example/a"), listed(name, "https://f.example/b")];
+        let page = open(stored(&files), 0).unwrap();
+        let wheels = &page.release(&"1.9".parse().unwrap()).unwrap().wheels;
+        assert_eq!(wheels.iter().map(|file| &*file.url).collect::<Vec<_>>(), ["https://f.example/a"]);
     }
 
     #[test]

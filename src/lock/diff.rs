@@ -155,6 +155,9 @@ pub enum Sign {
 /// Compares two locks; `None` stands for no lock at all.
 pub fn diff(old: Option<&Lockfile>, new: Option<&Lockfile>) -> Diff {
     let mut envs = Vec::new();
+    if old == new {
+        return Diff { envs };
+    }
     for env in new.into_iter().flat_map(|lock| &lock.envs) {
         let before = old.and_then(|lock| Some(Side::new(lock, lock.env(&env.name, env.platform)?)));
         envs.extend(diff_env(before, new.map(|lock| Side::new(lock, env))));

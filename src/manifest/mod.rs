@@ -11,6 +11,8 @@
 mod keys;
 pub mod schema;
 
+pub mod meant;
+
 mod raw;
 
 pub mod model;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::keys::BUILT_IN_INDEXES;
 use super::keys::FRAMEWORKS;
+use super::meant::meant;
 use super::model::Root;
 use super::model::RootSource;
 use super::model::RootTable;
@@ -71,10 +72,14 @@ impl<'a> Roots<'a> {
         if table == RootTable::Frameworks && !FRAMEWORKS.contains(&name.as_str()) {
             let finding = Finding::error(Code::InvalidValue, format!("`{}` is not a framework", entry.key));
             let finding = finding.at(entry.key_span, "").noting(format!("frameworks are {}", both(FRAMEWORKS)));
-            self.findings.push(match nearest(name.as_str(), FRAMEWORKS.iter().copied()) {
-                Some(near) => finding.hinting(format!("write `{near}`, or move it to `[dependencies]`")),
-                None => finding.hinting("move it to `[dependencies]`"),
-            });
+            let finding = match meant(name.as_str()).filter(|meant| FRAMEWORKS.contains(meant)) {
+                Some(meant) => finding.hinting(format!("write `{meant}`")),
+                None => match nearest(name.as_str(), FRAMEWORKS.iter().copied()) {
+                    Some(near) => finding.hinting(format!("write `{near}`, or move it to `[dependencies]`")),
+                    None => finding.hinting("move it to `[dependencies]`"),
+                },
+            };
+            self.findings.push(finding);
         }
         if let Some(first) = self.seen.insert(name.clone(), entry.key_span) {
             self.seen.insert(name.clone(), first);

@@ -84,8 +84,17 @@ impl Metadata {
 }
 
 fn bad<E: std::fmt::Display>(field: &'static str) -> impl Fn(E) -> MetadataError {
-    move |cause| MetadataError::Field { field, reason: cause.to_string() }
+    move |cause| {
+        let reason = cause.to_string();
+        // It quotes the field, which may be a book.
+        let end = reason.char_indices().nth(LONGEST_REASON).map_or(reason.len(), |(at, _)| at);
+        let cut = if end < reason.len() { " …" } else { "" };
+        MetadataError::Field { field, reason: format!("{}{cut}", &reason[..end]) }
+    }
 }
+
+/// How many characters of a reason are shown.
+const LONGEST_REASON: usize = 400;
 
 /// UTF-8, or else Latin-1, which reads anything.
 fn decode(bytes: &[u8]) -> Cow<'_, str> {

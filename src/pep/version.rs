@@ -105,17 +105,25 @@ impl FromStr for Specifiers {
         if text.trim() == "*" {
             return Ok(Self::any());
         }
-        let mut all = Self::any();
+        let (mut named, mut ranges) = (Vec::new(), Vec::new());
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let one = VersionSpecifier::from_str(part).map_err(|cause| error(one_line(&cause)))?;
             let range = of_specifier(one.operator(), one.version());
-            let range = range.ok_or_else(|| error(format!("the numbers of `{}` are too large", one.version())))?;
-            // Most sets have one member; intersecting with everything is not free.
-            all.range = if all.text.is_empty() { range } else { all.range.intersection(&range) };
-            all.text.push(one);
+            ranges.push(range.ok_or_else(|| error(format!("the numbers of `{}` are too large", one.version())))?);
+            named.push(one);
         }
-        Ok(all)
+        Ok(Self { text: named, range: intersection(ranges) })
     }
+}
+
+/// Intersects ranges in pairs, then the results: one by one, thousands of `!=` would take the square of their number.
+fn intersection(mut ranges: Vec<VersionRange>) -> VersionRange {
+    while ranges.len() > 1 {
+        let half = ranges.len().div_ceil(2);
+        let second = ranges.split_off(half);
+        ranges.iter_mut().zip(second).for_each(|(one, other)| *one = one.intersection(&other));
+    }
+    ranges.pop().unwrap_or_else(VersionRange::full)
 }
 
 /// Turns the message of a cause into a lowercase fragment on one line.

@@ -52,6 +52,11 @@ impl WheelName {
     }
 
     fn read(text: &str) -> Result<Self, String> {
+        // It becomes the name of a file on disk and is shown to people.
+        let stray = |c: &char| !c.is_ascii_graphic() || matches!(c, '/' | '\\');
+        if let Some(stray) = text.chars().find(stray) {
+            return Err(format!("it holds {stray:?}"));
+        }
         let stem = text.strip_suffix(".whl").ok_or("it does not end in `.whl`")?;
         let parts: Vec<&str> = stem.split('-').collect();
         let (name, version, build, tags) = match parts[..] {

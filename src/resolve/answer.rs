@@ -13,7 +13,7 @@ use crate::target::PythonMinor;
 
 use super::Error;
 use super::candidate::{Fit, Yanked};
-use super::edges::{self, Edge};
+use super::edges::{self, Edge, is_later};
 use super::held;
 use super::package::Node;
 use super::provider::Provider;
@@ -167,10 +167,13 @@ fn patch_specifiers(minor: PythonMinor, left: Option<&VersionRange>) -> Specifie
     let first = kept.iter().position(|kept| *kept).expect("the solver left a patch");
     let last = kept.iter().rposition(|kept| *kept).expect("the solver left a patch");
     let mut parts = Vec::new();
-    if first > 0 {
+    if is_later(&all[first]) {
+        // What stands for patches to come is no version.
+        parts.push(format!(">{}", all[first - 1]));
+    } else if first > 0 {
         parts.push(format!(">={}", all[first]));
     }
-    if !edges::is_later(&all[last]) {
+    if !is_later(&all[last]) {
         parts.push(format!("<={}", all[last]));
     }
     let holes = (first..last).filter(|at| !kept[*at]);
@@ -199,7 +202,12 @@ fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Py
         }
         for extra in &package.extras {
             if !run.has_extra(&package.releases, &package.fit, extra) {
-                let message = format!("`{name}` {version} has no extra `{extra}`");
+                let others = run.extras(&package.releases, &package.fit).unwrap_or_default();
+                let distance = |one: &&ExtraName| strsim::damerau_levenshtein(one.as_str(), extra.as_str());
+                let near =
+                    others.iter().min_by_key(distance).filter(|one| distance(one) <= 1 + extra.as_str().len() / 5);
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let message = format!("`{name}` {version} has no extra `{extra}`{near}");
                 findings.push(Finding::warning(Code::ExtraMissing, message));
             }
         }
@@ -233,4 +241,23 @@ fn chain(chosen: &BTreeMap<PackageName, Chosen>, name: &PackageName) -> String {
     }
     links.reverse();
     links.join(" -> ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patches_to_come_are_those_after_the_known_ones() {
+        let minor = PythonMinor { major: 3, minor: 13 };
+        let newest = edges::patches(minor).into_iter().rev().nth(1).unwrap();
+        let check = |python: &str, wanted: &str| {
+            let left = edges::admitted_patches(minor, &python.parse().unwrap()).unwrap();
+            assert_eq!(patch_specifiers(minor, left.as_ref()).to_string(), wanted, "{python}");
+        };
+        check(">=3.13", "*");
+        check(">=3.13.2, !=3.13.4", ">=3.13.2, !=3.13.4");
+        check("<3.13.3", "<=3.13.2");
+        check(">=3.13.99", &format!(">{newest}"));
+    }
 }

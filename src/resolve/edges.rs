@@ -93,7 +93,7 @@ pub(crate) fn decide(
     Ok(Edges { packages, patches })
 }
 
-/// Of requirements on one package that exclude each other by patch release, keeps the newest patch's side.
+/// Of requirements on one package that exclude each other by patch release, keeps the newest known patch's side.
 ///
 /// Other undecided requirements stay: they can only ask for more than some Mac needs. Returns the patches under which
 /// the sides taken are the right ones.
@@ -134,7 +134,8 @@ fn choose_sides(
         if !complementary(&requirement.name, &own) {
             return true;
         }
-        let side = *own.last().expect("there is always a patch to come");
+        // Of the known ones: nobody has a patch to come, and most markers that look so far ahead guess.
+        let side = own[own.len() - 2];
         let left = left.get_or_insert_with(|| vec![true; all.len()]);
         for (left, truth) in left.iter_mut().zip(&own) {
             *left &= (*truth == Truth::Never) == (side == Truth::Never);

@@ -21,6 +21,7 @@ const MOST: usize = 3;
 /// Tries single edits, those nearest to a Mac cause first.
 pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &Explanation) -> Vec<Edit> {
     facts.set_deadline(Some(Instant::now() + TIME));
+    let table = table(request);
     let mut tried = Trial { request, facts, edits: Vec::new() };
     let causes = &explanation.causes;
     for line in &explanation.lines {
@@ -34,7 +35,7 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
             if let Some(mac) = &mut edited.env.mac {
                 mac.macos = macos;
             }
-            if tried.attempt(&edited, || format!("[target] macos = \"{macos}\"")) {
+            if tried.attempt(&edited, || format!("{table} macos = \"{macos}\"")) {
                 break;
             }
         }
@@ -102,6 +103,14 @@ impl Trial<'_, '_> {
             return;
         }
         let mut edited = self.request.clone();
+        // A release that does not exist is mostly a patch of one that does.
+        if let Some(family) = family(&old) {
+            let text = family.to_string();
+            edited.env.roots[at].source = RootSource::Versions(family);
+            if self.attempt(&edited, || format!("{name} = \"{text}\"")) {
+                return;
+            }
+        }
         edited.env.roots[at].source = RootSource::Versions(Specifiers::any());
         let Some(found) = self.solve(&edited) else { return };
         let Some(package) = found.packages.get(name) else { return };
@@ -128,7 +137,7 @@ impl Trial<'_, '_> {
             edited.python = None;
             edited.preferences.python = None;
             edited.env.python = range.parse().expect("made of versions and operators");
-            if self.attempt(&edited, || format!("[target] python = \"{range}\"")) {
+            if self.attempt(&edited, || format!("{} python = \"{range}\"", table(self.request))) {
                 break;
             }
         }
@@ -143,6 +152,23 @@ impl Trial<'_, '_> {
         if edited.env.resolution.overrides.remove(name).is_some() {
             self.attempt(&edited, || format!("[resolution] overrides without `{name}`"));
         }
+    }
+}
+
+/// Names the table whose keys an environment takes its target from.
+fn table(request: &Request) -> String {
+    match &*request.env.name {
+        "default" => "[target]".to_owned(),
+        name => format!("[env.{name}]"),
+    }
+}
+
+/// Widens an exact version of three parts or more to its family: `==2.13.9` to `==2.13.*`.
+fn family(old: &Specifiers) -> Option<Specifiers> {
+    let exact = old.exact().filter(|version| !version.any_prerelease())?;
+    match exact.release() {
+        [major, minor, _, ..] => format!("=={major}.{minor}.*").parse().ok(),
+        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ use std::ops::Bound;
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
+use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
 use crate::pep::{ExtraName, PackageName, Point, VersionRange};
@@ -266,7 +267,7 @@ impl Teller<'_, '_, '_> {
         let releases = self.run.borrow_mut().releases(name, minor)?;
         let Some(releases) = releases else {
             let asked = self.run.borrow().describe_indexes(name);
-            let near = nearest(name).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let near = meant(name.as_str()).or_else(|| nearest(name)).map(did_you_mean).unwrap_or_default();
             return Ok(vec![about(format!("there is no package `{name}` on {asked}{near}"))]);
         };
         let points = releases.points();
@@ -305,6 +306,9 @@ impl Teller<'_, '_, '_> {
         }
         if more {
             statements.push(about(format!("older releases of `{name}` do not fit either")));
+        }
+        if let Some(meant) = meant(name.as_str()) {
+            statements.push(about(format!("`{name}` is seldom what is meant{}", did_you_mean(meant))));
         }
         if archives {
             statements.push(about(format!(
@@ -512,6 +516,10 @@ fn ask(by: &PackageName, extra: Option<&ExtraName>, other: &str, mut asks: Vec<(
     let mut parts: Vec<String> = asks.into_iter().enumerate().map(part).collect();
     parts.extend(more.then(|| "and so on".to_owned()));
     parts.join(", ")
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("; did you mean `{name}`?")
 }
 
 /// Finds a well-known package whose name is near.

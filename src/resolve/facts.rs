@@ -43,7 +43,7 @@ impl<'s> Facts<'s> {
     }
 
     /// Limits waiting until the next call with `None`.
-    pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
     }
 

@@ -1,17 +1,53 @@
-//! Why a root did not get its newest release: what floor, rules and other packages cost.
+//! Which roots did not get their newest release, and why: `needs macOS 14; your floor is 13.0`.
+//!
+//! Asked of an answer just solved, and of a lock that is kept as it is. Of a lock less is known; what would take a
+//! solve to find out is then said as open.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use crate::manifest::model::{RootSource, RootTable};
-use crate::pep::{PackageName, Point, Version, range};
+use crate::index::source::DIRECT;
+use crate::manifest::model::{Root, RootSource, RootTable};
+use crate::pep::range;
+use crate::pep::{ExtraName, PackageName, Point, Version};
 use crate::target::PythonMinor;
 
-use super::Error;
 use super::answer::Chosen;
-use super::candidate::Fit;
+use super::edges::{self, Edge};
 use super::releases::{Absence, Releases};
+use super::request::Preferences;
 use super::resolution::Held;
-use super::run::{Run, Told};
+use super::run::{Admitted, Run, Told};
+use super::{Error, Facts, Request};
+
+/// One package of a lock.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// Its version.
+    pub version: Version,
+    /// Extras in use.
+    pub extras: Vec<ExtraName>,
+    /// Names it depends on.
+    pub requires: Vec<PackageName>,
+}
+
+/// What was found out about a lock.
+#[derive(Clone, Debug, Default)]
+pub struct Looked {
+    /// Roots older than their newest release, in the order in which people read them.
+    pub held: Vec<Held>,
+    /// Frameworks of which no page could be had.
+    pub unseen: Vec<PackageName>,
+}
+
+/// What is known of an answer.
+#[derive(Clone, Copy)]
+enum Known<'a> {
+    /// All, since it was just solved.
+    Solved(&'a BTreeMap<PackageName, Chosen>),
+    /// What a lock says; metadata is asked for where it matters, of `only` those packages.
+    Kept { packages: &'a BTreeMap<PackageName, Kept>, only: Option<&'a [PackageName]> },
+}
 
 /// Lists the roots whose newest release was not taken, frameworks first.
 pub(crate) fn held(
@@ -19,63 +55,232 @@ pub(crate) fn held(
     chosen: &BTreeMap<PackageName, Chosen>,
     minor: PythonMinor,
 ) -> Result<Vec<Held>, Error> {
-    let request = run.request;
-    let mut roots: Vec<_> = request.env.roots.iter().filter(|root| chosen.contains_key(&root.name)).collect();
-    roots.sort_by_key(|root| (root.table == RootTable::Dependencies, root.name.clone()));
-    roots.dedup_by_key(|root| root.name.clone());
+    let known = Known::Solved(chosen);
     let mut all = Vec::new();
-    for root in roots {
-        let RootSource::Versions(own) = &root.source else { continue };
-        let package = &chosen[&root.name];
-        let Some(newest) = package.releases.newest().cloned() else { continue };
-        if newest <= package.version {
-            continue;
-        }
-        let reason = match package.releases.get(&newest) {
-            Some(Err(absence)) => absence.to_string(),
-            _ if !own.contains(&newest) => format!("your line asks for `{own}`"),
-            Some(Ok(fit)) => conflict(run, chosen, (&root.name, &newest, fit), minor)?,
-            None => continue,
+    for (name, roots) in roots(run, minor) {
+        let Some(version) = known.version(name) else { continue };
+        let Some(newer) = newer(run, name, version, minor)? else { continue };
+        let reason = match newer.own_reason(&roots) {
+            Some(reason) => reason,
+            None => conflict(run, known, &newer, minor)?.unwrap_or_else(|| open(run.request, name, version)),
         };
-        all.push(Held { name: root.name.clone(), chosen: package.version.clone(), newest, reason });
+        all.push(newer.held(version, reason));
     }
     Ok(all)
 }
 
-/// Says which chosen package keeps `newest` out: one that it asks for otherwise, or one that asks for an older one.
-fn conflict(
-    run: &mut Run<'_, '_>,
-    chosen: &BTreeMap<PackageName, Chosen>,
-    (name, newest, fit): (&PackageName, &Version, &Fit),
+/// Looks at the roots of a lock, or at `only` those: which have a newer release, and why it is not in the lock.
+///
+/// What cannot be had is left out: this is an aside, and no reason to fail.
+pub fn look(
+    request: &Request,
+    packages: &BTreeMap<PackageName, Kept>,
     minor: PythonMinor,
-) -> Result<String, Error> {
-    let point = Point::from(newest.clone());
-    for (by, package) in chosen {
-        let asks = package.edges.iter().find(|edge| edge.name == *name && !edge.range.contains(&point));
-        if let Some(edge) = asks {
-            return Ok(format!("`{by}` {} asks for `{name}` {}", package.version, range::describe(&edge.range)));
+    only: Option<&[PackageName]>,
+    facts: &mut Facts<'_>,
+) -> Looked {
+    let known = Known::Kept { packages, only };
+    let admitted = Admitted::new();
+    let mut run = Run::new(request, facts, &admitted);
+    let mut looked = Looked::default();
+    let mut roots = roots(&run, minor);
+    roots.retain(|(name, _)| packages.contains_key(name) && only.is_none_or(|only| only.contains(name)));
+    // All before the first is waited for, so that they travel together.
+    roots.iter().for_each(|(name, _)| run.ask_page(name));
+    for (name, roots) in roots {
+        let version = &packages[name].version;
+        let newer = match newer(&mut run, name, version, minor) {
+            Ok(Some(newer)) => newer,
+            Ok(None) => continue,
+            Err(_) => {
+                let framework = roots.iter().any(|root| root.table == RootTable::Frameworks);
+                looked.unseen.extend(framework.then(|| name.clone()));
+                continue;
+            }
+        };
+        let reason = newer.own_reason(&roots).unwrap_or_else(|| {
+            let told = conflict(&mut run, known, &newer, minor);
+            told.ok().flatten().unwrap_or_else(|| open(request, name, version))
+        });
+        looked.held.push(newer.held(version, reason));
+    }
+    looked
+}
+
+impl<'a> Known<'a> {
+    fn version(self, name: &PackageName) -> Option<&'a Version> {
+        match self {
+            Self::Solved(chosen) => chosen.get(name).map(|package| &package.version),
+            Self::Kept { packages, .. } => packages.get(name).map(|package| &package.version),
         }
     }
-    let releases = chosen[name].releases.clone();
-    match run.told(&releases, fit, minor, None)? {
-        Told::Unusable(why) => Ok(why),
-        Told::Edges(edges) => {
-            for edge in &edges.packages {
-                if let Some(other) = chosen.get(&edge.name) {
-                    if !edge.range.contains(&Point::from(other.version.clone())) {
-                        let wants = range::describe(&edge.range);
-                        return Ok(format!("it asks for `{}` {wants}; the rest allows {}", edge.name, other.version));
-                    }
-                } else if let Some(why) = nothing_fits(run, edge, minor)? {
-                    return Ok(why);
+
+    /// Lists who of the answer asks for `name`, with the edge.
+    fn asking(self, run: &mut Run<'_, '_>, name: &PackageName, minor: PythonMinor) -> Vec<(PackageName, Edge)> {
+        let mut all = Vec::new();
+        match self {
+            Self::Solved(chosen) => {
+                for (by, package) in chosen.iter().filter(|(by, _)| *by != name) {
+                    let edges = package.edges.iter().filter(|edge| edge.name == *name);
+                    all.extend(edges.map(|edge| (by.clone(), edge.clone())));
                 }
             }
-            Ok("the lock kept the older one, or other packages exclude it; `-U` tries again".to_owned())
+            Self::Kept { packages, only } => {
+                let admitted = |by: &PackageName| by != name && only.is_none_or(|only| only.contains(by));
+                let asking = |by: &PackageName, package: &Kept| package.requires.contains(name) && admitted(by);
+                for (by, package) in packages.iter().filter(|(by, package)| asking(by, package)) {
+                    let Ok(Some(releases)) = run.releases(by, minor) else { continue };
+                    let Some(Ok(fit)) = releases.get(&package.version) else { continue };
+                    for extra in std::iter::once(None).chain(package.extras.iter().map(Some)) {
+                        let Ok(Told::Edges(edges)) = run.told(&releases, fit, minor, extra) else { continue };
+                        let edges = edges.packages.into_iter().filter(|edge| edge.name == *name);
+                        all.extend(edges.map(|edge| (by.clone(), edge)));
+                    }
+                }
+            }
         }
+        all
     }
 }
 
-fn nothing_fits(run: &mut Run<'_, '_>, edge: &super::edges::Edge, minor: PythonMinor) -> Result<Option<String>, Error> {
+/// Lists what the user asks for in versions, frameworks first, with every line that applies.
+fn roots<'r>(run: &Run<'r, '_>, minor: PythonMinor) -> Vec<(&'r PackageName, Vec<&'r Root>)> {
+    let mut by_name: BTreeMap<_, Vec<&Root>> = BTreeMap::new();
+    for root in edges::roots(&run.request.env, run.request.platform, &run.marker_env(minor)) {
+        by_name.entry((root.table == RootTable::Dependencies, &root.name)).or_default().push(root);
+    }
+    by_name.into_iter().map(|((_, name), roots)| (name, roots)).collect()
+}
+
+/// The newest release of a root that got an older one.
+struct Newer {
+    name: PackageName,
+    newest: Version,
+    releases: Rc<Releases>,
+}
+
+fn newer(
+    run: &mut Run<'_, '_>,
+    name: &PackageName,
+    taken: &Version,
+    minor: PythonMinor,
+) -> Result<Option<Newer>, Error> {
+    let Some(releases) = run.releases(name, minor)?.filter(|releases| &*releases.index != DIRECT) else {
+        return Ok(None);
+    };
+    let newest = releases.newest().filter(|newest| *newest > taken).cloned();
+    Ok(newest.map(|newest| Newer { name: name.clone(), newest, releases }))
+}
+
+impl Newer {
+    /// Says why the release is no candidate at all, if it is none.
+    fn own_reason(&self, roots: &[&Root]) -> Option<String> {
+        // The user's own line comes first: while it stands, nothing else matters.
+        let own = roots.iter().find_map(|root| match &root.source {
+            RootSource::Versions(own) if !own.contains(&self.newest) => Some(format!("your line asks for `{own}`")),
+            _ => None,
+        });
+        own.or_else(|| self.releases.get(&self.newest)?.as_ref().err().map(ToString::to_string))
+    }
+
+    fn held(self, chosen: &Version, reason: String) -> Held {
+        Held { name: self.name, chosen: chosen.clone(), newest: self.newest, reason }
+    }
+}
+
+/// Says which package of the answer keeps a release out: one that it asks for otherwise, or one that asks for an
+/// older one. `None` where that takes a solve to tell.
+fn conflict(
+    run: &mut Run<'_, '_>,
+    known: Known<'_>,
+    Newer { name, newest, releases }: &Newer,
+    minor: PythonMinor,
+) -> Result<Option<String>, Error> {
+    let point = Point::from(newest.clone());
+    for (by, edge) in known.asking(run, name, minor) {
+        if !edge.range.contains(&point) && stays(run, known, &by, minor) {
+            let version = known.version(&by).expect("it asks, so it is there");
+            return Ok(Some(format!("`{by}` {version} asks for `{name}` {}", range::describe(&edge.range))));
+        }
+    }
+    let Some(Ok(fit)) = releases.get(newest) else { return Ok(None) };
+    let edges = match run.told(releases, fit, minor, None)? {
+        Told::Unusable(why) => return Ok(Some(why)),
+        Told::Edges(edges) => edges,
+    };
+    for edge in &edges.packages {
+        let fits = |version: &Version| edge.range.contains(&Point::from(version.clone()));
+        if known.version(&edge.name).is_some_and(fits) {
+            continue;
+        }
+        if let Some(why) = nothing_fits(run, edge, minor)? {
+            return Ok(Some(why));
+        }
+        if known.version(&edge.name).is_some()
+            && let Some(why) = held_by(run, known, (name, edge), minor)
+        {
+            let wants = range::describe(&edge.range);
+            return Ok(Some(format!("it asks for `{}` {wants}; {why}", edge.name)));
+        }
+    }
+    Ok(None)
+}
+
+/// Says who keeps the package of an edge out of the edge's range.
+fn held_by(
+    run: &mut Run<'_, '_>,
+    known: Known<'_>,
+    (name, edge): (&PackageName, &Edge),
+    minor: PythonMinor,
+) -> Option<String> {
+    for root in edges::roots(&run.request.env, run.request.platform, &run.marker_env(minor)) {
+        if let RootSource::Versions(own) = &root.source
+            && root.name == edge.name
+            && own.range().is_disjoint(&edge.range)
+        {
+            return Some(format!("your line asks for `{own}`"));
+        }
+    }
+    for (by, other) in known.asking(run, &edge.name, minor) {
+        // What the older release itself asks for goes with it.
+        if by != *name && other.range.is_disjoint(&edge.range) && stays(run, known, &by, minor) {
+            let version = known.version(&by).expect("it asks, so it is there");
+            return Some(format!("`{by}` {version} asks for {}", range::describe(&other.range)));
+        }
+    }
+    None
+}
+
+/// Returns whether a package has its version for another reason than that the lock or another platform chose it: two
+/// that were kept together do not explain each other.
+fn stays(run: &mut Run<'_, '_>, known: Known<'_>, name: &PackageName, minor: PythonMinor) -> bool {
+    let version = known.version(name).expect("it is of the answer");
+    let preferred = run.request.preferences.versions.get(name).is_some_and(|versions| versions.contains(version));
+    if !preferred {
+        return true;
+    }
+    let roots = edges::roots(&run.request.env, run.request.platform, &run.marker_env(minor));
+    let own: Vec<&Root> = roots.into_iter().filter(|root| root.name == *name).collect();
+    match newer(run, name, version, minor) {
+        Ok(Some(newer)) => newer.own_reason(&own).is_some(),
+        Ok(None) => true,
+        Err(_) => false,
+    }
+}
+
+/// Says as much as is certain where only another solve could tell the reason.
+fn open(request: &Request, name: &PackageName, chosen: &Version) -> String {
+    let Preferences { versions, alike, .. } = &request.preferences;
+    match (versions.get(name), alike) {
+        (Some(preferred), Some((platform, names))) if names.contains(name) && preferred.first() == Some(chosen) => {
+            format!("the same as on {platform}")
+        }
+        (Some(_), _) => "the lock kept the older one, or other packages exclude it; `-U` tries again".to_owned(),
+        (None, _) => "other packages of this set exclude it".to_owned(),
+    }
+}
+
+fn nothing_fits(run: &mut Run<'_, '_>, edge: &Edge, minor: PythonMinor) -> Result<Option<String>, Error> {
     let Some(releases) = run.releases(&edge.name, minor)? else {
         return Ok(Some(format!("it asks for `{}`, which no index has", edge.name)));
     };

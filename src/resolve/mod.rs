@@ -29,7 +29,7 @@ mod run;
 mod provider;
 
 mod answer;
-mod held;
+pub mod held;
 
 mod edits;
 pub mod explain;

@@ -31,6 +31,8 @@ pub(crate) struct Provider<'p, 'r, 's> {
     root_ranks: BTreeMap<PackageName, usize>,
     demands: RefCell<Admitted>,
     decided: RefCell<HashMap<(Node, Version), Edges>>,
+    /// How often a version of a package was chosen.
+    tries: RefCell<HashMap<PackageName, u32>>,
 }
 
 impl<'p, 'r, 's> Provider<'p, 'r, 's> {
@@ -42,7 +44,14 @@ impl<'p, 'r, 's> Provider<'p, 'r, 's> {
                 root_ranks.entry(edge.name).or_insert(next);
             }
         }
-        Self { run, python_order, root_ranks, demands: RefCell::default(), decided: RefCell::default() }
+        Self {
+            run,
+            python_order,
+            root_ranks,
+            demands: RefCell::default(),
+            decided: RefCell::default(),
+            tries: RefCell::default(),
+        }
     }
 
     /// Returns exact demands of reached releases for versions that do not count by themselves.
@@ -125,8 +134,16 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 Ok(newest_first.into_iter().find(|patch| range.contains(patch)))
             }
             Node::Release { name, minor, .. } | Node::Needs { name, minor, .. } => {
-                let releases = self.run.borrow_mut().releases(name, *minor)?;
-                Ok(releases.and_then(|releases| Some(releases.best(range)?.0.clone())))
+                let mut run = self.run.borrow_mut();
+                let Some(releases) = run.releases(name, *minor)? else { return Ok(None) };
+                if matches!(node, Node::Release { extra: None, .. }) {
+                    let mut tries = self.tries.borrow_mut();
+                    let tries = tries.entry(name.clone()).or_default();
+                    *tries += 1;
+                    // Whoever goes down a list of releases will probably go on; asking one by one would take for ever.
+                    run.ask_ahead(&releases, range, 1 << tries.saturating_sub(1).min(5));
+                }
+                Ok(releases.best(range).map(|(point, _)| point.clone()))
             }
         }
     }

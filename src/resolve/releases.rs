@@ -94,6 +94,12 @@ impl Releases {
         in_range.filter_map(|at| Some((&self.versions[*at], self.state(*at).as_ref().ok()?))).next()
     }
 
+    /// Returns the first `count` releases, in the order of trying, that count and lie in `range`.
+    pub(crate) fn first(&self, range: &VersionRange, count: usize) -> impl Iterator<Item = &Fit> {
+        let in_range = self.order.iter().filter(|at| range.contains(&self.versions[**at]));
+        in_range.filter_map(|at| self.state(*at).as_ref().ok()).take(count)
+    }
+
     /// Returns the newest release in `range` that counts, whatever is preferred; one that counts only because a
     /// release demands it comes after all others.
     pub(crate) fn newest_fit(&self, range: &VersionRange) -> Option<&Point> {

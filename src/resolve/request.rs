@@ -1,6 +1,6 @@
 //! `Request`: one environment on one platform, and what the answer should stay close to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::index::source::{File, IndexName};
@@ -32,4 +32,6 @@ pub struct Preferences {
     pub python: Option<PythonMinor>,
     /// The versions to try first, best first.
     pub versions: BTreeMap<PackageName, Vec<Version>>,
+    /// A platform solved before, and the packages of which it chose the best version.
+    pub alike: Option<(Platform, BTreeSet<PackageName>)>,
 }

@@ -10,7 +10,7 @@ use crate::pep::{ExtraName, MarkerEnv, Metadata, PackageName, Point, Specifiers,
 use crate::target::{Floor, PythonMinor, Target};
 
 use super::Error;
-use super::candidate::{Fit, Selector};
+use super::candidate::{Fit, Selector, admits};
 use super::edges::{self, Edge, Edges};
 use super::facts::Facts;
 use super::releases::{Admission, Releases};
@@ -109,7 +109,7 @@ impl<'r, 's> Run<'r, 's> {
         names.join(", ")
     }
 
-    fn ask_page(&mut self, name: &PackageName) {
+    pub(crate) fn ask_page(&mut self, name: &PackageName) {
         if self.request.direct.contains_key(name) {
             return;
         }
@@ -274,8 +274,9 @@ impl<'r, 's> Run<'r, 's> {
     fn edges(&self, metadata: &Metadata, minor: PythonMinor, extra: Option<&ExtraName>) -> Result<Edges, String> {
         let mut edges = edges::decide(&metadata.requires_dist, &self.marker_env(minor), minor, extra)?;
         if let (None, Some(asks)) = (extra, &metadata.requires_python) {
-            let left =
-                edges::admitted_patches(minor, asks).ok_or_else(|| format!("needs Python {asks}, not {minor}"))?;
+            // By the measure of pages too, so that it does not matter whether the page says it.
+            let left = edges::admitted_patches(minor, asks).filter(|_| admits(asks, minor));
+            let left = left.ok_or_else(|| format!("needs Python {asks}, not {minor}"))?;
             edges.patches = match (edges.patches, left) {
                 (Some(one), Some(two)) => Some(one.intersection(&two)),
                 (one, two) => one.or(two),
@@ -293,9 +294,14 @@ impl<'r, 's> Run<'r, 's> {
 
     /// Returns whether a release's metadata declares an extra; only for releases whose metadata is there.
     pub(crate) fn has_extra(&self, releases: &Releases, fit: &Fit, extra: &ExtraName) -> bool {
+        self.extras(releases, fit).is_none_or(|extras| extras.contains(extra))
+    }
+
+    /// Lists the extras that a release's metadata declares, if that is there.
+    pub(crate) fn extras(&self, releases: &Releases, fit: &Fit) -> Option<&[ExtraName]> {
         match self.facts.metadata(&releases.index, &fit.floor) {
-            Some(Ok(MetadataAnswer::Found(metadata))) => metadata.provides_extra.contains(extra),
-            _ => true,
+            Some(Ok(MetadataAnswer::Found(metadata))) => Some(&metadata.provides_extra),
+            _ => None,
         }
     }
 
@@ -337,6 +343,13 @@ impl<'r, 's> Run<'r, 's> {
             Ask::Complete { .. } => {}
         }
         Ok(())
+    }
+
+    /// Asks for the metadata of the first `count` releases in a range; two or more are a guess at what comes next.
+    pub(crate) fn ask_ahead(&mut self, releases: &Releases, range: &VersionRange, count: usize) {
+        for fit in releases.first(range, count) {
+            fit.files.iter().for_each(|file| self.ask_metadata(&releases.index, file));
+        }
     }
 
     /// Starts asking ahead from the roots of the Python that will be tried first.

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 /// A file operation that failed.
 #[derive(Debug, thiserror::Error)]
@@ -17,6 +18,11 @@ pub struct FsError {
     pub cause: std::io::Error,
 }
 
+/// Whether an error says that nothing is there: neither the file nor, perhaps, a folder for it.
+fn is_absent(cause: &std::io::Error) -> bool {
+    matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
 /// Reads a text file; `None` when there is none.
 ///
 /// # Errors
@@ -24,7 +30,7 @@ pub struct FsError {
 pub fn read_text(path: &Path) -> Result<Option<String>, FsError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(cause) if is_absent(&cause) => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
     }
 }
@@ -36,6 +42,18 @@ pub fn read_text(path: &Path) -> Result<Option<String>, FsError> {
 pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
     match std::fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
+        Err(cause) if is_absent(&cause) => Ok(None),
+        Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
+    }
+}
+
+/// Opens a file for reading; `None` when there is none.
+///
+/// # Errors
+/// On any other failure.
+pub fn open(path: &Path) -> Result<Option<File>, FsError> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
     }
@@ -79,7 +97,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result
     };
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".macml-").suffix(".tmp");
+    builder.prefix(UNFINISHED.0).suffix(UNFINISHED.1);
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // A name of its own for each writer: two at once replace each other's whole file, never mix.
@@ -100,7 +118,29 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result
         file.as_file().sync_all().map_err(failed)?;
     }
     file.persist(&place).map_err(|error| failed(error.error))?;
+    if durability == Durability::Flushed {
+        // Folders of files that are flushed are people's own.
+        sweep(folder, SystemTime::now() - LONGEST_WRITE);
+    }
     Ok(Written::Changed)
+}
+
+/// How names of files begin and end that are being written.
+const UNFINISHED: (&str, &str) = (".macml-", ".tmp");
+
+/// A file that nobody has written to for so long was left by a process that was killed.
+const LONGEST_WRITE: Duration = Duration::from_secs(3600);
+
+/// Removes what killed processes left in a folder before `then`, as far as that is possible.
+fn sweep(folder: &Path, then: SystemTime) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1));
+        let old = || entry.metadata().and_then(|found| found.modified()).is_ok_and(|modified| modified < then);
+        if ours && old() {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Makes a folder and those above it.
@@ -144,7 +184,7 @@ pub fn kind(path: &Path) -> Result<Option<Kind>, FsError> {
         Ok(metadata) if metadata.is_file() => Ok(Some(Kind::File)),
         Ok(metadata) if metadata.is_dir() => Ok(Some(Kind::Folder)),
         Ok(_) => Ok(Some(Kind::Other)),
-        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(cause) if is_absent(&cause) => Ok(None),
         Err(cause) => Err(FsError { doing: "look at", path: path.to_owned(), cause }),
     }
 }
@@ -231,10 +271,27 @@ mod tests {
     }
 
     #[test]
+    fn what_a_killed_process_left_goes_with_a_later_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (name, hours) in [(".macml-killed.tmp", 2), (".macml-busy.tmp", 0), (".macml-mine", 2), ("x.tmp", 2)] {
+            let file = File::create(at(name)).unwrap();
+            file.set_modified(SystemTime::now() - hours * LONGEST_WRITE).unwrap();
+        }
+        write_atomic(&at("macml.lock"), b"", Durability::Cached).unwrap();
+        assert_eq!(walk(folder.path()).unwrap().len(), 5);
+        write_atomic(&at("macml.lock"), b"new", Durability::Flushed).unwrap();
+        let left = [".macml-busy.tmp", ".macml-mine", "macml.lock", "x.tmp"].map(at);
+        assert_eq!(walk(folder.path()).unwrap(), left);
+    }
+
+    #[test]
     fn errors_name_the_path() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         write_atomic(&file, b"", Durability::Cached).unwrap();
+        // A home folder that is none (`HOME=/dev/null`) holds no settings.
+        assert_eq!(read_text(&file.join("below/x")).unwrap(), None);
         let error = write_atomic(&file.join("below"), b"", Durability::Cached).unwrap_err();
         assert!(error.to_string().contains(&*file.to_string_lossy()), "{error}");
     }

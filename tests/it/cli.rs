@@ -26,7 +26,7 @@ fn help_and_version_are_answers() {
     let project = Project::empty();
     let version = project.run(&["--version"]);
     assert_eq!((version.code, version.stdout.as_str()), (0, concat!("macml ", env!("CARGO_PKG_VERSION"), "\n")));
-    for words in [&["--help"][..], &["-h"], &["lock", "--help"], &["lock", "-h"]] {
+    for words in [&["--help"][..], &["-h"], &["lock", "--help"], &["lock", "-h"], &["help"], &["help", "lock"]] {
         let help = project.run(words);
         assert_eq!((help.code, help.stderr.as_str()), (0, ""), "{words:?}");
         assert!(help.stdout.contains("Usage: macml"), "{}", help.stdout);
@@ -52,6 +52,11 @@ fn usage_errors_are_told_on_stderr_with_2() {
     check(&["lock", "-P", "-x-"], "error: ");
     check(&["lock", "--mirror", "nowhere"], "`nowhere` is neither a known mirror");
     check(&["lock", "-C", "nowhere"], "there is no folder `nowhere`");
+    check(
+        &["lock", "-C", "macml.toml"],
+        "`macml.toml` is a file, not a folder\n\nhint: name the folder that it lies in",
+    );
+    check(&["lock", "--project", "macml.toml"], "/macml.toml` is a file, not a folder");
     check(&["lock", "--config-file", "nowhere.toml"], "nowhere.toml`");
     assert!(!project.path().join("macml.lock").exists());
 }

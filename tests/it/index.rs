@@ -18,7 +18,7 @@ use crate::support::socks::Socks;
 use crate::support::wheel;
 
 /// What a run of macml knows, before it asks.
-struct Run {
+pub(crate) struct Run {
     config: Config,
     notes: Arc<Notes>,
 }
@@ -34,7 +34,7 @@ impl Progress for Notes {
 
 impl Run {
     /// Asks `index` where PyPI would be asked.
-    fn at(index: &Url) -> Self {
+    pub(crate) fn at(index: &Url) -> Self {
         let vars: BTreeMap<String, String> = BTreeMap::new();
         let mut config = Config::new(Env::from_map(vars, "/".into()));
         config.indexes = vec![IndexAddress { name: "pypi".to_owned(), url: index.clone() }];
@@ -53,12 +53,12 @@ impl Run {
         self
     }
 
-    fn mirror(mut self, label: &str, url: &Url) -> Self {
+    pub(crate) fn mirror(mut self, label: &str, url: &Url) -> Self {
         self.config.mirrors.push(Mirror { index: "pypi".to_owned(), label: label.to_owned(), url: url.clone() });
         self
     }
 
-    fn cache(mut self, folder: &Path) -> Self {
+    pub(crate) fn cache(mut self, folder: &Path) -> Self {
         self.config.cache_dir = Some(folder.to_owned());
         self
     }
@@ -72,11 +72,11 @@ impl Run {
         OnlineSource::new(&self.config, self.notes.clone()).unwrap()
     }
 
-    fn try_page(&self, name: &str) -> Result<PageAnswer, String> {
+    pub(crate) fn try_page(&self, name: &str) -> Result<PageAnswer, String> {
         try_page(&mut self.source(), name)
     }
 
-    fn page(&self, name: &str) -> Arc<Page> {
+    pub(crate) fn page(&self, name: &str) -> Arc<Page> {
         found(self.try_page(name))
     }
 
@@ -97,7 +97,7 @@ impl Run {
         }
     }
 
-    fn metadata(&self, name: &str) -> Arc<Metadata> {
+    pub(crate) fn metadata(&self, name: &str) -> Arc<Metadata> {
         match self.try_metadata(name) {
             Ok(MetadataAnswer::Found(metadata)) => metadata,
             other => panic!("{other:?}"),
@@ -113,7 +113,7 @@ impl Run {
         }
     }
 
-    fn notes(&self) -> Vec<String> {
+    pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.0.lock().unwrap().clone()
     }
 }
@@ -133,7 +133,7 @@ fn found(answer: Result<PageAnswer, String>) -> Arc<Page> {
     }
 }
 
-fn files(page: &Page) -> Vec<Arc<File>> {
+pub(crate) fn files(page: &Page) -> Vec<Arc<File>> {
     page.versions().flat_map(|version| page.release(version).unwrap().wheels.clone()).collect()
 }
 
@@ -237,7 +237,7 @@ fn one_ranged_read_is_enough_for_an_ordinary_wheel() {
 
 #[test]
 fn lying_ranges_are_told_not_believed() {
-    for ranges in [Ranges::Shifted, Ranges::WrongTotal] {
+    for ranges in [Ranges::Shifted, Ranges::WrongTotal, Ranges::Endless] {
         for sizes in [true, false] {
             let index = FakeIndex::behaving(
                 &large(),

@@ -32,6 +32,12 @@ mod tidy;
 
 // Asking indexes, mirrors and caches over loopback.
 mod index;
+// What the cache keeps of whom, and for whom it counts.
+mod kept;
+// Wheels by path and by address, from macml.toml to the lock.
+mod direct;
+// What a person reads when an index is there, and when it is gone.
+mod online;
 // Pages and METADATA of the real index.
 mod live_index;
 // macml and uv on the same real lists.

@@ -4,11 +4,14 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
+use macml::index::source::Ask;
 use macml::index::source::File;
 use macml::index::source::InMemorySource;
 use macml::index::source::MetadataAnswer;
 use macml::index::source::Page;
+use macml::index::source::PageAnswer;
 use macml::index::source::Release;
 use macml::index::source::Source;
 use macml::index::source::SourceError;
@@ -20,6 +23,7 @@ use macml::pipeline::Error;
 use macml::pipeline::Job;
 use macml::pipeline::Outcome;
 use macml::pipeline::Purpose;
+use macml::pipeline::Reach;
 use macml::pipeline::Trial;
 use macml::pipeline::Upgrade;
 use macml::pipeline::Verdict;
@@ -70,14 +74,35 @@ fn source(universe: Universe<'_>) -> InMemorySource {
     source
 }
 
+/// A cache that has nothing.
+#[derive(Default)]
+struct Empty(Vec<Ask>);
+
+impl Source for Empty {
+    fn ask(&mut self, ask: Ask) {
+        self.0.push(ask);
+    }
+
+    fn wait(&mut self, _: Option<Instant>) -> Option<(Ask, Result<macml::index::source::Answer, SourceError>)> {
+        let ask = self.0.pop().expect("wait is only called with questions pending");
+        assert!(matches!(ask, Ask::Page { .. }), "without pages nothing else is asked");
+        Some((ask, Ok(macml::index::source::Answer::Page(PageAnswer::Offline))))
+    }
+}
+
 struct Project {
     folder: tempfile::TempDir,
     connected: Cell<usize>,
+    /// What the cache has; nothing when absent.
+    cached: Cell<Option<Universe<'static>>>,
+    /// Connections made for the summary only.
+    asides: Cell<usize>,
 }
 
 impl Project {
     fn new(manifest: &str) -> Self {
-        let project = Self { folder: tempfile::tempdir().unwrap(), connected: Cell::new(0) };
+        let folder = tempfile::tempdir().unwrap();
+        let project = Self { folder, connected: Cell::default(), cached: Cell::default(), asides: Cell::default() };
         project.write("macml.toml", manifest);
         project
     }
@@ -93,8 +118,13 @@ impl Project {
     fn lock(&self, universe: Universe<'_>, change: impl FnOnce(&mut Job)) -> Result<Outcome, Error> {
         let mut job = job(self.folder.path());
         change(&mut job);
-        let mut connect = |_: &Manifest| -> Result<Box<dyn Source>, SourceError> {
-            self.connected.set(self.connected.get() + 1);
+        let mut connect = |_: &Manifest, reach: Reach| -> Result<Box<dyn Source>, SourceError> {
+            match (reach, self.cached.get()) {
+                (Reach::Cache, Some(cached)) => return Ok(Box::new(source(cached))),
+                (Reach::Cache, None) => return Ok(Box::new(Empty::default())),
+                (Reach::Aside, _) => self.asides.set(self.asides.get() + 1),
+                (Reach::Network, _) => self.connected.set(self.connected.get() + 1),
+            }
             Ok(Box::new(source(universe)))
         };
         pipeline::lock(&job, &mut connect, &Silent)
@@ -108,6 +138,76 @@ impl Project {
         };
         (outcome.verdict, outcome.lockfile.envs.iter().map(env).collect::<Vec<_>>().join("; "))
     }
+}
+
+/// Two frameworks, the second built for one release of the first.
+const OLD: Universe<'_> = &[("torch", "1.0", &[]), ("torchvision", "1.0", &["torch==1.0"]), ("plain", "1.0", &[])];
+const NEW: Universe<'_> = &[
+    ("torch", "1.0", &[]),
+    ("torch", "2.0", &[]),
+    ("torchvision", "1.0", &["torch==1.0"]),
+    ("torchvision", "2.0", &["torch==2.0"]),
+    ("plain", "1.0", &[]),
+    ("plain", "2.0", &[]),
+];
+
+/// A lock that is kept says which newer releases there are: from the cache, and of frameworks that it lacks from the
+/// index, unless the lock was only to be checked.
+#[test]
+fn a_kept_lock_says_what_is_newer_and_why_it_is_not_taken() {
+    let either = "the lock kept the older one, or other packages exclude it; `-U` tries again";
+    let check = |torch: &str, cached: Option<Universe<'static>>, purpose: Purpose, asides: usize, expected: &[&str]| {
+        let manifest = MANIFEST.replace("[dependencies]\na = \"*\"", "");
+        let manifest = format!(
+            "{manifest}[dependencies]\nplain = \"*\"\n[frameworks]\ntorchvision = \"*\"\ntorch = \"{torch}\"\n"
+        );
+        let project = Project::new(&manifest);
+        project.lock(OLD, |_| ()).unwrap();
+        project.cached.set(cached);
+        let outcome = project.lock(NEW, |job| job.purpose = purpose).unwrap();
+        assert_eq!((outcome.verdict, project.connected.get()), (Verdict::Unchanged, 1));
+        let held = outcome.answers[0].held.iter();
+        let held = held.map(|held| format!("{} {}: {}", held.name, held.newest, held.reason)).collect::<Vec<_>>();
+        assert_eq!((held, project.asides.get()), (expected.iter().map(ToString::to_string).collect(), asides));
+    };
+    let plain = &*format!("plain 2.0: {either}");
+    // Two that were kept together are no reason for each other.
+    let both = [&*format!("torch 2.0: {either}"), &*format!("torchvision 2.0: {either}")];
+    check("*", Some(NEW), Purpose::Write, 0, &[both[0], both[1], plain]);
+    check("*", Some(OLD), Purpose::Write, 0, &[]);
+    let own =
+        ["torch 2.0: your line asks for `<2`", "torchvision 2.0: it asks for `torch` ==2.0; your line asks for `<2`"];
+    check("<2", Some(NEW), Purpose::Check, 0, &[own[0], own[1], plain]);
+    check("<2", None, Purpose::Check, 0, &[]);
+    check("<2", None, Purpose::Write, 1, &own);
+}
+
+#[test]
+fn a_package_that_no_environment_has_is_not_upgraded_in_silence() {
+    let project = Project::new(MANIFEST);
+    let outcome = project.lock(SMALL, |job| job.upgrade = names(&["b", "pytorch"])).unwrap();
+    let findings = outcome.findings.iter().map(|finding| finding.message.clone()).collect::<Vec<_>>();
+    assert_eq!(findings, ["no environment has `pytorch`: there is nothing of it to upgrade; did you mean `torch`?"]);
+    assert_eq!(outcome.findings[0].code, macml::diag::Code::NothingToUpgrade);
+}
+
+/// A wheel by path is often built anew under the same name, and macml.toml does not change with it.
+#[test]
+fn a_wheel_by_path_that_has_changed_makes_the_lock_stale() {
+    let name = "a-1.0-py3-none-any.whl";
+    let project = Project::new(&MANIFEST.replace("a = \"*\"", &format!("a = {{ path = \"{name}\" }}")));
+    // The index in memory takes the name of a file for its content.
+    project.write(name, name);
+    let check = |verdict| {
+        let outcome = project.lock(SMALL, |job| job.purpose = Purpose::Check).unwrap();
+        assert_eq!((outcome.verdict, outcome.stale), (verdict, vec![]));
+    };
+    project.lock(SMALL, |_| ()).unwrap();
+    let lock = project.lock_text().unwrap().replace("size = 0", &format!("size = {}", name.len()));
+    project.write("macml.lock", &lock);
+    check(Verdict::Unchanged);
+    project.write(name, &name.to_uppercase());
+    check(Verdict::Stale);
 }
 
 fn names(names: &[&str]) -> Upgrade {
@@ -224,7 +324,7 @@ fn trials_that_make_no_sense_are_refused() {
 #[test]
 fn a_manifest_edited_meanwhile_is_not_answered() {
     let project = Project::new(MANIFEST);
-    let mut connect = |_: &Manifest| -> Result<Box<dyn Source>, SourceError> {
+    let mut connect = |_: &Manifest, _: Reach| -> Result<Box<dyn Source>, SourceError> {
         project.write("macml.toml", &format!("{MANIFEST}b = \"*\"\n"));
         Ok(Box::new(source(SMALL)))
     };
@@ -240,8 +340,8 @@ fn two_at_once_take_turns() {
     let one = |start: &Path| {
         let job = job(start);
         let mut asked = false;
-        let mut connect = |_: &Manifest| -> Result<Box<dyn Source>, SourceError> {
-            asked = true;
+        let mut connect = |_: &Manifest, reach: Reach| -> Result<Box<dyn Source>, SourceError> {
+            asked |= reach == Reach::Network;
             std::thread::sleep(std::time::Duration::from_millis(50));
             Ok(Box::new(source(SMALL)))
         };

@@ -10,8 +10,11 @@ use std::process::{Command, Stdio};
 const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
 
 /// The commands that are shown, by the name of their transcript, as words after `macml`.
-const SHOWN: [(&str, &str); 3] =
-    [("lock", "lock"), ("floor", "lock --macos 13.0 --dry-run"), ("impossible", "-C examples/impossible lock")];
+const SHOWN: [(&str, &str); 3] = [
+    ("lock", "lock"),
+    ("floor", "lock --env mlx --macos 13.0 --dry-run"),
+    ("impossible", "-C examples/impossible lock"),
+];
 
 /// One transcript: where its text stands in the file, and what it says.
 #[derive(Debug, PartialEq)]

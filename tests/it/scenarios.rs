@@ -170,7 +170,11 @@ fn chosen(resolution: &Resolution) -> Preferences {
     let version = |(name, package): (&macml::pep::PackageName, &resolve::resolution::Package)| {
         (name.clone(), vec![package.version.clone()])
     };
-    Preferences { python: Some(resolution.python), versions: resolution.packages.iter().map(version).collect() }
+    Preferences {
+        python: Some(resolution.python),
+        versions: resolution.packages.iter().map(version).collect(),
+        alike: Some((resolution.platform, resolution.packages.keys().cloned().collect())),
+    }
 }
 
 fn parse(scenario: &Scenario) -> Manifest {

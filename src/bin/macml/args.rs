@@ -16,7 +16,6 @@ const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"])];
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
 #[command(name = "macml", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
-#[command(disable_help_subcommand = true)]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -46,7 +45,7 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "verbose")]
     pub(crate) quiet: u8,
 
-    /// Say more: requests and timing [env: MACML_VERBOSE]
+    /// Say more: what is asked of the indexes [env: MACML_VERBOSE]
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
 

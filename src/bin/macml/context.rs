@@ -46,7 +46,7 @@ impl Context {
             Some(directory) => {
                 let cwd = env.cwd().join(directory);
                 if !is_folder(&cwd) {
-                    return Err(CommandError::usage(format!("there is no folder `{}`", directory.display())));
+                    return Err(no_folder(&cwd, directory));
                 }
                 cwd
             }
@@ -58,7 +58,7 @@ impl Context {
         };
         let start = path(&args.project, "MACML_PROJECT").unwrap_or_else(|| cwd.clone());
         if !is_folder(&start) {
-            return Err(CommandError::usage(format!("there is no folder `{}`", start.display())));
+            return Err(no_folder(&start, &start));
         }
         let level = match (args.quiet, args.verbose) {
             (0, 0) if flag(&env, "MACML_QUIET")? => Level::Quiet,
@@ -67,6 +67,10 @@ impl Context {
             (0, _) => Level::Verbose,
             (_, _) => Level::Quiet,
         };
+        if let Some(other) = env.get("MACML_COLOR").filter(|text| named_color(text).is_none()) {
+            return Err(CommandError::usage(format!("`{other}` is not a value of MACML_COLOR"))
+                .hint("set it to `auto`, `always` or `never`, or leave it out"));
+        }
         let hidden = args.no_progress || flag(&env, "MACML_NO_PROGRESS")? || is_ci(&env) || level == Level::Quiet;
         let dumb = env.get("TERM") == Some("dumb");
         let progress = match stderr_is_terminal {
@@ -115,7 +119,7 @@ impl From<bool> for Terminal {
 
 /// Decides on colours for a stream.
 pub(crate) fn color(typed: Option<ColorArg>, env: &Env, terminal: Terminal) -> anstream::ColorChoice {
-    let named = env.get("MACML_COLOR").and_then(|text| <ColorArg as clap::ValueEnum>::from_str(text, false).ok());
+    let named = env.get("MACML_COLOR").and_then(named_color);
     let forced = env.get("CLICOLOR_FORCE").is_some_and(|value| value != "0");
     let on = match typed.or(named).unwrap_or(ColorArg::Auto) {
         ColorArg::Always => true,
@@ -127,6 +131,10 @@ pub(crate) fn color(typed: Option<ColorArg>, env: &Env, terminal: Terminal) -> a
     if on { anstream::ColorChoice::AlwaysAnsi } else { anstream::ColorChoice::Never }
 }
 
+fn named_color(text: &str) -> Option<ColorArg> {
+    <ColorArg as clap::ValueEnum>::from_str(text, false).ok()
+}
+
 /// Reads a variable that says yes or no; unset says no.
 pub(crate) fn flag(env: &Env, name: &str) -> Result<bool, CommandError> {
     match env.get(name).map(str::to_ascii_lowercase).as_deref() {
@@ -134,6 +142,14 @@ pub(crate) fn flag(env: &Env, name: &str) -> Result<bool, CommandError> {
         Some("1" | "true" | "yes" | "on") => Ok(true),
         Some(other) => Err(CommandError::usage(format!("`{other}` is not a value of {name}"))
             .hint("set it to `1` or `0`, or leave it out")),
+    }
+}
+
+fn no_folder(path: &Path, shown: &Path) -> CommandError {
+    match fs::kind(path) {
+        Ok(Some(fs::Kind::File)) => CommandError::usage(format!("`{}` is a file, not a folder", shown.display()))
+            .hint("name the folder that it lies in"),
+        _ => CommandError::usage(format!("there is no folder `{}`", shown.display())),
     }
 }
 
@@ -204,6 +220,12 @@ mod tests {
         check(None, &[("TERM", "dumb")], Terminal::Yes, Never);
         check(Some(ColorArg::Always), &[("NO_COLOR", "1")], Terminal::No, AlwaysAnsi);
         check(None, &[("MACML_COLOR", "always")], Terminal::No, AlwaysAnsi);
+    }
+
+    #[test]
+    fn a_colour_that_is_none_is_refused() {
+        let all = env(&[("HOME", "/home/x"), ("MACML_COLOR", "blue")]);
+        assert!(Context::new(&GlobalArgs::default(), all, Terminal::Yes).is_err());
     }
 
     #[test]

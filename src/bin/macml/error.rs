@@ -44,6 +44,9 @@ pub(crate) enum Kind {
     Disk,
 }
 
+/// How many mistakes in a file people are shown: a file of another kind has thousands.
+const MOST_SHOWN: usize = 100;
+
 /// An error on its way to people.
 #[derive(Debug)]
 pub(crate) struct CommandError {
@@ -178,7 +181,13 @@ impl CommandError {
                 };
                 let lines = explanation.lines.iter().map(place).collect();
                 let reasons = explanation.reasons.clone();
-                let edit = |edit: &resolve::explain::Edit| format!("{} gives {}", edit.change, edit.gives);
+                let edit = |edit: &resolve::explain::Edit| {
+                    // Where another floor or Python was tried, the way out may be what is declared.
+                    match declares(project, &explanation.env, &edit.change) {
+                        true => format!("{}, as declared, gives {}", edit.change, edit.gives),
+                        false => format!("{} gives {}", edit.change, edit.gives),
+                    }
+                };
                 let hints = explanation.edits.iter().map(edit).collect();
                 Self { lines, reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
             }
@@ -211,7 +220,11 @@ impl CommandError {
     pub(crate) fn text(&self) -> String {
         let mut lines = Vec::new();
         if let Some((source, findings)) = self.findings.as_deref() {
-            lines.extend(findings.iter().map(|finding| render::finding(finding, Some(source))));
+            let shown = findings.iter().take(MOST_SHOWN);
+            lines.extend(shown.map(|finding| render::finding(finding, Some(source))));
+            if let Some(more @ 1..) = findings.len().checked_sub(MOST_SHOWN) {
+                lines.push(format!("and {more} more\n"));
+            }
         }
         lines.push(format!("{}: {}", styled(BAD, "error"), self.source));
         lines.extend(self.lines.iter().map(|line| format!("  {line}")));
@@ -283,8 +296,18 @@ pub(crate) fn finish(written: std::io::Result<()>, code: u8, printer: &Printer) 
 #[error("could not write to stdout")]
 struct StdoutError(#[source] std::io::Error);
 
+/// Returns whether an edit says what an environment declares already.
+fn declares(project: &Project, env: &str, change: &str) -> bool {
+    let env = project.manifest.envs.iter().find(|one| one.name == env);
+    let macos = env.and_then(|env| env.mac.as_ref()).map(|mac| format!("macos = \"{}\"", mac.macos));
+    let python = env.map(|env| format!("python = \"{}\"", env.python));
+    [macos, python].iter().flatten().any(|declared| change.ends_with(&format!("] {declared}")))
+}
+
 #[cfg(test)]
 mod tests {
+    use macml::diag::Code;
+
     use super::*;
 
     #[derive(Debug, thiserror::Error)]
@@ -300,6 +323,19 @@ mod tests {
         let error = CommandError::new(Kind::Disk, Outer(Inner)).hint("leave the building");
         let text = anstream::adapter::strip_str(&error.text()).to_string();
         assert_eq!(text, "error: could not read `x`\n  cause: disk on fire\n\nhint: leave the building\n");
+    }
+
+    #[test]
+    fn of_thousands_of_mistakes_the_first_are_shown() {
+        let text = "x".repeat(5_000);
+        let finding = |at: usize| Finding::error(Code::UnknownKey, "unknown").at((at..at + 1).into(), "");
+        let findings = (0..text.len()).map(finding).collect();
+        let source = Source { name: "macml.toml".to_owned(), text };
+        let mut error = CommandError::usage("5000 errors");
+        error.findings = Some(Box::new((source, findings)));
+        let text = error.text();
+        assert_eq!(text.matches("unknown-key").count(), MOST_SHOWN);
+        assert!(text.contains("and 4900 more"), "{text}");
     }
 
     #[test]

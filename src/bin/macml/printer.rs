@@ -1,5 +1,6 @@
 //! Results to stdout, all else to stderr, never through a drawn progress line.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use anstream::AutoStream;
@@ -71,7 +72,7 @@ impl Printer {
     pub(crate) fn data(&self, text: &str) -> std::io::Result<()> {
         self.drawn.suspend(|| {
             let mut stream = AutoStream::new(std::io::stdout().lock(), self.colors.stdout);
-            stream.write_all(text.as_bytes())?;
+            stream.write_all(harmless(text).as_bytes())?;
             stream.flush()
         })
     }
@@ -81,7 +82,7 @@ impl Printer {
         self.drawn.suspend(|| {
             let mut stream = AutoStream::new(std::io::stderr().lock(), self.colors.stderr);
             // Where stderr is closed there is nobody left to tell.
-            let _ = stream.write_all(text.as_bytes());
+            let _ = stream.write_all(harmless(text).as_bytes());
         });
     }
 
@@ -100,7 +101,57 @@ impl Printer {
     }
 }
 
+/// Takes control characters out of text, parts of which come from indexes and wheels: on a terminal they could move the
+/// cursor, change its title or hide a line. Line feeds, tabs and plain colours stay.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let stray = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(stray) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(stray) {
+        plain.push_str(&rest[..at]);
+        let length = color_length(&rest[at..]);
+        match length {
+            Some(length) => plain.push_str(&rest[at..at + length]),
+            None => plain.push(char::REPLACEMENT_CHARACTER),
+        }
+        let one = rest[at..].chars().next().map_or(1, char::len_utf8);
+        rest = &rest[at + length.unwrap_or(one)..];
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
+}
+
+/// Returns the length of the colour or weight that a text begins with: `ESC [ 1 m`, never one that hides.
+fn color_length(text: &str) -> Option<usize> {
+    let body = text.strip_prefix("\x1b[")?;
+    let end = body.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    let visible = |code: &str| matches!(code.parse(), Ok(0..=4 | 22..=24 | 30..=39 | 90..=97)) || code.is_empty();
+    let fits =
+        body[end..].starts_with('m') && (body[..end].starts_with("38;5;") || body[..end].split(';').all(visible));
+    fits.then_some("\x1b[".len() + end + 1)
+}
+
 /// Wraps text in a style; the stream drops it where colours are off.
 pub(crate) fn styled(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stranger_s_text_cannot_drive_the_terminal() {
+        let check = |text: &str, shown: &str| assert_eq!(harmless(text), shown, "{text:?}");
+        check("two\n\tlines", "two\n\tlines");
+        check(&styled(BAD, "error"), "\x1b[1m\x1b[31merror\x1b[0m");
+        check("\x1b[38;5;9mbright\x1b[39m", "\x1b[38;5;9mbright\x1b[39m");
+        check("titled `\x1b]0;mine\x07`", "titled `\u{fffd}]0;mine\u{fffd}`");
+        check("up\x1b[2A\x1b[2K\r", "up\u{fffd}[2A\u{fffd}[2K\u{fffd}");
+        check("hidden\x1b[8m \x1b[", "hidden\u{fffd}[8m \u{fffd}[");
+        check("c1 \u{9b}2J", "c1 \u{fffd}2J");
+    }
 }

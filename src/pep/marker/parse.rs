@@ -113,7 +113,11 @@ impl Scanner<'_> {
         let (word, rest) = self.rest.split_at(end);
         let variable = variable(word).ok_or_else(|| match word {
             "extras" | "dependency_groups" => format!("`{word}` is only for lockfiles"),
-            _ => self.unexpected("a marker variable or a quoted text"),
+            "" => self.unexpected("a marker variable or a quoted text"),
+            _ => match nearest(word) {
+                Some(near) => format!("`{word}` is no marker variable; did you mean `{near}`?"),
+                None => format!("`{word}` is no marker variable, and texts stand in quotes"),
+            },
         })?;
         self.rest = rest;
         Ok(Operand::Variable(variable))
@@ -184,6 +188,13 @@ fn variable(word: &str) -> Option<Variable> {
         _ => word,
     };
     Variable::ALL.into_iter().find(|one| one.as_str() == word)
+}
+
+/// Finds the variable that a misspelt one is nearest to.
+fn nearest(word: &str) -> Option<&'static str> {
+    let distance = |one: &&str| strsim::damerau_levenshtein(one, word);
+    let near = Variable::ALL.into_iter().map(Variable::as_str).min_by_key(distance)?;
+    (distance(&near) <= 1 + word.len() / 5).then_some(near)
 }
 
 fn compare(variable: Variable, operator: Operator, text: String, side: Side) -> Compare {

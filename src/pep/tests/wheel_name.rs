@@ -46,6 +46,13 @@ fn refused() {
         "-1.0-py3-none-any.whl",
         "foo-1.0-py3-none-any.WHL",
         "",
+        // Names that would lead out of a folder, or drive a terminal.
+        "foo-1.0-1/../../x-py3-none-any.whl",
+        "foo-1.0-py3-none-any./etc/x.whl",
+        "foo-1.0-py3-none-any.c\\x.whl",
+        "foo-1.0-1\u{1b}[31m-py3-none-any.whl",
+        "foo-1.0-py3-none-a\nny.whl",
+        "foo-1.0-py3-none-\u{202e}any.whl",
     ] {
         assert!(text.parse::<WheelName>().is_err(), "{text}");
     }

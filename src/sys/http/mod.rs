@@ -159,11 +159,12 @@ impl Head {
         }
     }
 
-    /// Returns first byte, last byte and size of the whole file from `Content-Range`.
+    /// Returns first byte, last byte and size of the whole file from `Content-Range`, where they can be true.
     pub fn content_range(&self) -> Option<(u64, u64, u64)> {
         let (span, total) = self.header("content-range")?.trim().strip_prefix("bytes ")?.split_once('/')?;
         let (first, last) = span.split_once('-')?;
-        Some((first.trim().parse().ok()?, last.trim().parse().ok()?, total.trim().parse().ok()?))
+        let (first, last, total) = (first.trim().parse().ok()?, last.trim().parse().ok()?, total.trim().parse().ok()?);
+        (first <= last && last < total).then_some((first, last, total))
     }
 
     /// Returns `Content-Length`.

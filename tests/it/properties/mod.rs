@@ -234,6 +234,7 @@ fn ask(case: &Case) -> Request {
     let preferences = Preferences {
         python: case.locked_python.map(|minor| PythonMinor { major: 3, minor }),
         versions: case.locked.iter().map(locked).collect(),
+        alike: None,
     };
     Request { preferences, ..request(env) }
 }

@@ -116,6 +116,8 @@ pub(crate) enum Ranges {
     Shifted,
     /// A total size that is not the file's.
     WrongTotal,
+    /// Places at the end of all numbers.
+    Endless,
 }
 
 /// An exception from what is there.
@@ -425,7 +427,11 @@ fn ranged(ranges: Ranges, bytes: &[u8], range: Option<&String>) -> Answer {
     let (first, last) = if ranges == Ranges::Shifted { (first / 2, last / 2) } else { (first, last) };
     let total = if ranges == Ranges::WrongTotal { length + 7 } else { length };
     let etag = format!("ETag: \"{}\"", Sha256::of(bytes));
-    let headers = vec![format!("Content-Range: bytes {first}-{last}/{total}"), "Accept-Ranges: bytes".to_owned(), etag];
+    let told = match ranges {
+        Ranges::Endless => format!("{max}-{max}/{total}", max = u64::MAX),
+        _ => format!("{first}-{last}/{total}"),
+    };
+    let headers = vec![format!("Content-Range: bytes {told}"), "Accept-Ranges: bytes".to_owned(), etag];
     Answer { status: 206, headers, body: bytes[first..=last].to_vec() }
 }
 

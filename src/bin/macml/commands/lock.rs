@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
+use macml::diag::Code;
 use macml::diag::Finding;
 use macml::diag::Source;
 use macml::index;
@@ -31,9 +32,12 @@ use macml::pipeline::Before;
 use macml::pipeline::Job;
 use macml::pipeline::Outcome;
 use macml::pipeline::Purpose;
+use macml::pipeline::Reach;
 use macml::pipeline::Trial;
 use macml::pipeline::Upgrade;
 use macml::pipeline::Verdict;
+use macml::progress::Progress;
+use macml::progress::Silent;
 use macml::resolve::resolution::Held;
 use macml::target::Floor;
 use macml::target::MacosVersion;
@@ -132,9 +136,14 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
 fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome, CommandError> {
     let job = args.job(context)?;
     let config = args.config(context)?;
-    let mut connect = |manifest: &Manifest| -> Result<Box<dyn index::source::Source>, SourceError> {
-        let config = serving(&config, manifest);
-        Ok(Box::new(OnlineSource::new(&config, Arc::new(Transfers(draw.clone())))?))
+    let mut connect = |manifest: &Manifest, reach: Reach| -> Result<Box<dyn index::source::Source>, SourceError> {
+        let mut config = serving(&config, manifest);
+        config.offline |= reach == Reach::Cache;
+        let progress: Arc<dyn Progress> = match reach {
+            Reach::Network => Arc::new(Transfers(draw.clone())),
+            Reach::Aside | Reach::Cache => Arc::new(Silent),
+        };
+        Ok(Box::new(OnlineSource::new(&config, progress)?))
     };
     let outcome = pipeline::lock(&job, &mut connect, &**draw);
     let mut outcome = outcome.map_err(|error| CommandError::from_pipeline(error, context))?;
@@ -217,7 +226,11 @@ fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer)
     let own = &outcome.project.source;
     let source = Source { name: context.shown(Path::new(&own.name)), text: own.text.clone() };
     let mut findings: Vec<&Finding> = Vec::new();
-    for finding in outcome.findings.iter().chain(outcome.answers.iter().flat_map(|answer| &answer.findings)) {
+    // Faults of mirrors were told when they were met.
+    let told = |finding: &&Finding| finding.code != Code::MirrorFault;
+    for finding in
+        outcome.findings.iter().filter(told).chain(outcome.answers.iter().flat_map(|answer| &answer.findings))
+    {
         // Platforms of one environment often say the same.
         if !findings.contains(&finding) {
             findings.push(finding);
