@@ -840,7 +840,7 @@ fn plain_http_on_a_tls_port_is_told_apart_from_certificates() {
 }
 
 #[test]
-fn a_question_asked_twice_is_answered_once() {
+fn a_page_asked_for_twice_is_fetched_once() {
     let index = FakeIndex::from_published(&small());
     let mut source = Run::at(&index.url()).source();
     let ask = |name: &str| Ask::Page { index: "pypi".into(), name: name.parse().unwrap() };
