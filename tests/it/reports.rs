@@ -14,6 +14,7 @@ use crate::support::published::Rel;
 use crate::support::server::Behaviour;
 use crate::support::server::FakeIndex;
 use crate::support::server::MetadataFiles;
+use crate::support::wheel;
 
 /// Makes a release with these wheels.
 fn wheels(tags: &[&str]) -> Rel {
@@ -189,9 +190,13 @@ fn r10_a_mirror_without_the_metadata_files_it_promises() {
     let said = ["its metadata file has another sha256 than the page says", address.as_str().trim_end_matches('/')];
     project.run(&["lock"]).says(2, &said);
     assert_eq!(project.lock(), None);
-    // Where another may be asked, it is, and the fault is told when it is met.
+    // Where another may be asked, it is. People read of the fault once, programs by its code.
+    let project = asking(&index).through(&lying);
+    let report = project.run(&["lock", "--output-format", "json"]).json();
+    assert_eq!(report["findings"][0]["code"], "mirror-fault", "{report:#}");
+    assert_eq!(project.lock().as_ref(), Some(&wanted));
     let (run, lock) = locked(&asking(&index).through(&lying));
-    run.says(0, &["passed over", "its metadata file has another sha256 than the page says"]);
+    assert_eq!(run.stderr.matches("another sha256 than the page says").count(), 1, "{}", run.stderr);
     assert_eq!(lock, wanted);
 }
 
@@ -314,14 +319,28 @@ fn r17_a_wheel_outside_the_project() {
         let context = macml::manifest::Context { folder: "project", version: &semver::Version::new(0, 1, 0) };
         macml::manifest::parse(&text, context).map(|(_, findings)| findings)
     };
-    let wheel = "torch-2.12.0rc3+m5max-cp313-cp313-macosx_26_0_arm64.whl";
-    for path in [format!("/somewhere/ai/{wheel}"), format!("../../ai/{wheel}")] {
+    let own = "torch-2.12.0rc3+m5max-cp313-cp313-macosx_26_0_arm64.whl";
+    for path in [format!("/somewhere/ai/{own}"), format!("../../ai/{own}")] {
         let findings = read(&format!("torch = {{ path = \"{path}\" }}")).unwrap();
         let [finding] = &findings[..] else { panic!("{findings:?}") };
         assert_eq!((finding.code, finding.severity), (Code::PathOutsideProject, Severity::Warning));
         assert!(finding.message.contains(&path), "{}", finding.message);
     }
-    assert!(read(&format!("torch = {{ path = \"vendor/{wheel}\" }}")).unwrap().is_empty());
+    assert!(read(&format!("torch = {{ path = \"vendor/{own}\" }}")).unwrap().is_empty());
+    // It is locked by its path from the project, never by where this machine keeps it.
+    let project = Project::new(
+        "[target]\nchip = \"m1\"\nmacos = \"26.0\"\ngpu = \"optional\"\npython = \"==3.13.*\"\n\
+         [dependencies]\ntorch = { path = \"../torch-2.12.0rc3+m5max-cp313-cp313-macosx_26_0_arm64.whl\" }\n",
+    );
+    let inner = project.path().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    std::fs::rename(project.path().join("macml.toml"), inner.join("macml.toml")).unwrap();
+    let built = wheel::build("torch", "2.12.0rc3+m5max", &wheels(&["cp313-cp313-macosx_26_0_arm64"])).remove(0);
+    std::fs::write(project.path().join(&built.filename), &built.bytes).unwrap();
+    project.run(&["lock", "--offline", "-C", "inner"]).says(0, &["warning[path-outside-project]", own]);
+    let lock = std::fs::read_to_string(inner.join("macml.lock")).unwrap();
+    assert_has(&lock, &[own], &[project.path().to_str().unwrap()]);
+
     let mistakes = read("pkg = { git = \"https://example.test/x.git\" }").unwrap_err();
     assert_eq!(mistakes.iter().map(|one| one.code).collect::<Vec<_>>(), [Code::Unsupported]);
 }
