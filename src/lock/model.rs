@@ -142,6 +142,13 @@ impl LockedEnv {
         Target { platform: self.platform, floor: self.floor.clone(), python: self.python }
     }
 
+    /// Lists the packages that `other` has too, in another version: name, the version here, the version there.
+    pub fn unlike<'a>(&'a self, other: &'a Self) -> Vec<(&'a PackageName, &'a Version, &'a Version)> {
+        let pairs = self.packages.iter().filter_map(|here| Some((here, other.entry(&here.name)?)));
+        let unlike = pairs.filter(|(here, there)| here.version != there.version);
+        unlike.map(|(here, there)| (&here.name, &here.version, &there.version)).collect()
+    }
+
     /// Returns the entry of a package.
     pub fn entry(&self, name: &PackageName) -> Option<&LockedRef> {
         let at = self.packages.binary_search_by(|entry| entry.name.cmp(name)).ok()?;

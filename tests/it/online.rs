@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::published::Published;
+use crate::support::published::{Published, Rel};
 use crate::support::server::FakeIndex;
 
 /// Runs `macml lock` in `folder` with these mirrors alone; returns the exit code, standard output and standard error.
@@ -60,4 +60,23 @@ fn a_mirror_that_is_down_is_told_once() {
     let mirrors = [&*down, &*up];
     let (code, _, stderr) = lock(project.path(), &mirrors, &[]);
     assert_eq!((code, stderr.matches("gave no answer").count()), (0, 1), "{stderr}");
+}
+
+#[test]
+fn where_platforms_differ_is_told_with_and_without_solving() {
+    let for_macs = |tags: &str| Rel { wheel_tags: vec![tags.to_owned()], ..Rel::default() };
+    let published = Published::default()
+        .with_release("fast", "2.0", for_macs("cp313-cp313-macosx_11_0_arm64"))
+        .with_release("fast", "1.0", for_macs("cp313-cp313-manylinux_2_17_x86_64"))
+        .with("same", "1.0", &[]);
+    let index = FakeIndex::from_published(&published);
+    let project = tempfile::tempdir().unwrap();
+    let manifest = "[target]\nplatforms = [\"macos-arm64\", \"linux-x86_64\"]\nchip = \"m1\"\nmacos = \"14.0\"\n\
+                    python = \">=3.13,<3.14\"\n[dependencies]\nfast = \"*\"\nsame = \"*\"\n";
+    std::fs::write(project.path().join("macml.toml"), manifest).unwrap();
+    for _ in 0..2 {
+        let (code, stdout, stderr) = lock(project.path(), &[index.url().as_ref()], &[]);
+        assert_eq!((code, stderr.as_str()), (0, ""));
+        assert!(stdout.contains("\n  unlike macos-arm64: fast 1.0 (there 2.0)\n"), "{stdout}");
+    }
 }

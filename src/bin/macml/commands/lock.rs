@@ -258,6 +258,8 @@ fn summary(outcome: &Outcome, took: Duration, level: Level) -> String {
     for answer in &outcome.answers {
         if let Some(locked) = outcome.lockfile.env(&answer.env.name, answer.platform) {
             lines.extend(environment(answer, locked));
+            let first = outcome.lockfile.envs.iter().find(|env| env.name == locked.name);
+            lines.extend(first.and_then(|first| differences(locked, first)));
         }
     }
     lines.push(last_line(outcome, took));
@@ -290,6 +292,19 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
         lines.push(format!("  {name} {newest} exists; held at {chosen}: {reason}"));
     }
     lines
+}
+
+/// Says where a platform could not take what the first one of its environment took.
+fn differences(locked: &LockedEnv, first: &LockedEnv) -> Option<String> {
+    const MOST: usize = 8;
+    let python = (locked.python != first.python).then(|| format!("Python {} (there {})", locked.python, first.python));
+    let unlike = locked.unlike(first);
+    let versions = unlike.iter().map(|(name, here, there)| format!("{name} {here} (there {there})"));
+    let all: Vec<String> = python.into_iter().chain(versions).collect();
+    let more = all.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let told = all.get(..MOST).unwrap_or(&all).join(", ");
+    (!all.is_empty()).then(|| format!("  unlike {}: {told}{more}", first.platform))
 }
 
 fn floor(locked: &LockedEnv) -> String {
