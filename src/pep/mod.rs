@@ -5,7 +5,7 @@
 //! * `===` takes a version and compares versions, not texts: `===1.0` admits `1.0.0`.
 //! * `*` alone is the set of specifiers that admits everything.
 //! * Numbers end at 64 bits; names are ASCII and neither begin nor end in `-`, `_` or `.`, in wheel names too.
-//! * A requirement is one line, without control characters.
+//! * A requirement is one line, without control characters; a wheel's file name has no blanks or slashes either.
 //! * A marker compares a variable with a text, never two of a kind; `extras` and `dependency_groups` belong to
 //!   lockfiles; a text in a marker holds no backslash. Comparisons that `packaging` answers with an error are false.
 

@@ -32,7 +32,7 @@ type Applies = fn(&Value) -> bool;
 /// Where macml answers otherwise on purpose.
 ///
 /// Each row: what to look for in the case, and why. A case that is in none must be answered alike.
-const CHOSEN: [(&str, Applies, &str); 8] = [
+const CHOSEN: [(&str, Applies, &str); 9] = [
     (
         "specifier",
         has_identity,
@@ -49,6 +49,11 @@ const CHOSEN: [(&str, Applies, &str); 8] = [
     ),
     ("requirement", compares_alike, "the same"),
     ("requirement", has_line_break, "a requirement is one line"),
+    (
+        "wheel",
+        is_no_file_name,
+        "a file's name has no blanks, control characters or slashes: it meets terminals and disks",
+    ),
 ];
 
 fn text(case: &Value) -> &str {
@@ -70,6 +75,10 @@ fn is_star(case: &Value) -> bool {
 
 fn has_line_break(case: &Value) -> bool {
     text(case).contains('\n')
+}
+
+fn is_no_file_name(case: &Value) -> bool {
+    text(case).contains(|c: char| !c.is_ascii_graphic() || "/\\".contains(c))
 }
 
 fn has_no_name(case: &Value) -> bool {
@@ -143,7 +152,10 @@ fn pep_answers_as_packaging_does() {
     assert!(CASES.iter().all(|(kind, count)| meaningful[kind] * 2 > *count), "{meaningful:?}");
 }
 
-/// Makes a virtual environment with the newest `packaging`, once.
+/// The release that is compared with, so that a newer one fails nobody's run by surprise.
+const PACKAGING: &str = "packaging==26.4";
+
+/// Makes a virtual environment with that `packaging`, once.
 fn python_with_packaging() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packaging-oracle");
     let python = folder.join("bin/python");
@@ -154,7 +166,7 @@ fn python_with_packaging() -> PathBuf {
     if !python.exists() {
         run(Path::new("python3"), &["-m", "venv", folder.to_str().unwrap()]);
     }
-    run(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--upgrade", "packaging"]);
+    run(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGING]);
     python
 }
 
