@@ -28,7 +28,8 @@ pub(crate) type Tree = pubgrub::DerivationTree<Node, VersionRange, String>;
 pub(crate) struct Provider<'p, 'r, 's> {
     run: &'p RefCell<Run<'r, 's>>,
     python_order: Vec<PythonMinor>,
-    root_ranks: BTreeMap<PackageName, usize>,
+    /// The place of each root in the order of its Python.
+    root_ranks: HashMap<(PythonMinor, PackageName), usize>,
     demands: RefCell<Admitted>,
     decided: RefCell<HashMap<(Node, Version), Edges>>,
     /// How often a version of a package was chosen.
@@ -37,11 +38,10 @@ pub(crate) struct Provider<'p, 'r, 's> {
 
 impl<'p, 'r, 's> Provider<'p, 'r, 's> {
     pub(crate) fn new(run: &'p RefCell<Run<'r, 's>>, python_order: Vec<PythonMinor>) -> Self {
-        let mut root_ranks = BTreeMap::new();
+        let mut root_ranks = HashMap::new();
         for minor in &python_order {
-            for edge in run.borrow().root_edges(*minor) {
-                let next = root_ranks.len();
-                root_ranks.entry(edge.name).or_insert(next);
+            for (rank, edge) in run.borrow().root_edges(*minor).into_iter().enumerate() {
+                root_ranks.entry((*minor, edge.name)).or_insert(rank);
             }
         }
         Self {
@@ -110,11 +110,11 @@ impl DependencyProvider for Provider<'_, '_, '_> {
         Reverse(match node {
             Node::Root => (0, 0, None, None),
             Node::Python => (1, 0, None, None),
-            Node::Release { name, extra, .. } => match self.root_ranks.get(name) {
+            Node::Release { name, extra, minor } => match self.root_ranks.get(&(*minor, name.clone())) {
                 Some(rank) => (2, *rank, None, extra.clone()),
                 None => (3, 0, Some(name.clone()), extra.clone()),
             },
-            Node::Needs { name, extra, .. } => match self.root_ranks.get(name) {
+            Node::Needs { name, extra, minor } => match self.root_ranks.get(&(*minor, name.clone())) {
                 Some(rank) => (2, *rank, None, Some(extra.clone())),
                 None => (3, 0, Some(name.clone()), Some(extra.clone())),
             },
