@@ -106,6 +106,7 @@ impl Case {
             releases: BTreeMap::new(),
             patches: Self::patches(minor),
             asked: Vec::new(),
+            askers: Vec::new(),
             nodes: Vec::new(),
             edges: BTreeMap::new(),
         };
@@ -114,7 +115,7 @@ impl Case {
             if applies(root.mark, minor) == Applies::Never {
                 continue;
             }
-            if !state.ask(root.to, root.spec, root.extra) {
+            if !state.ask(None, root.to, root.spec, root.extra) {
                 return answers;
             }
         }
@@ -174,6 +175,8 @@ struct State<'a> {
     releases: BTreeMap<usize, usize>,
     patches: BTreeSet<u16>,
     asked: Vec<(usize, Spec)>,
+    /// Who asked, at the same place; `None` is the user.
+    askers: Vec<Option<usize>>,
     /// Packages with an extra (0 for none), in the order in which they were asked for.
     nodes: Vec<(usize, u8)>,
     edges: BTreeMap<usize, BTreeSet<usize>>,
@@ -181,8 +184,9 @@ struct State<'a> {
 
 impl State<'_> {
     /// Takes up a requirement; `false` when a release already chosen does not satisfy it.
-    fn ask(&mut self, to: usize, spec: Spec, extra: u8) -> bool {
+    fn ask(&mut self, asker: Option<usize>, to: usize, spec: Spec, extra: u8) -> bool {
         self.asked.push((to, spec));
+        self.askers.push(asker);
         for node in [(to, 0), (to, extra)] {
             if !self.nodes.contains(&node) {
                 self.nodes.push(node);
@@ -260,12 +264,13 @@ impl State<'_> {
                 }
             }
             self.edges.entry(package).or_default().insert(dep.to);
-            holds &= self.ask(dep.to, dep.spec, dep.extra);
+            holds &= self.ask(Some(package), dep.to, dep.spec, dep.extra);
         }
         if holds && !self.patches.is_empty() {
             self.search(at + 1, answers);
         }
         self.asked.truncate(asked);
+        self.askers.truncate(asked);
         self.nodes.truncate(nodes);
         self.patches = patches;
         self.edges = edges;
@@ -274,7 +279,9 @@ impl State<'_> {
     fn answer(&self) -> Answer {
         let grounded = self.releases.iter().all(|(package, release)| {
             let version = self.case.version(*package, *release);
-            let mut exact = self.asked.iter().filter(|(to, _)| to == package);
+            // What nobody else asks for is never reached, so its asking for itself admits nothing.
+            let others = self.asked.iter().zip(&self.askers).filter(|(_, asker)| **asker != Some(*package));
+            let mut exact = others.map(|(asked, _)| asked).filter(|(to, _)| to == package);
             let overridden = self.case.overrides.contains_key(package);
             self.case.counts_from_the_start(*package, *release)
                 || (!overridden && exact.any(|(_, spec)| spec.exact() == Some(version)))
