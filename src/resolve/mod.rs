@@ -119,8 +119,9 @@ pub(crate) fn solve(request: &Request, facts: &mut Facts<'_>) -> Result<Outcome,
     loop {
         let run = RefCell::new(Run::new(request, facts, &admitted));
         let order = run.borrow_mut().python_order()?;
-        if let Some(first) = order.first() {
-            run.borrow_mut().scout(*first);
+        let first = order.first().copied();
+        if let Some(first) = first {
+            run.borrow_mut().scout(first);
         }
         let provider = Provider::new(&run, order);
         let solved = pubgrub::resolve(&provider, Node::Root, Version::new([0]));
@@ -133,7 +134,10 @@ pub(crate) fn solve(request: &Request, facts: &mut Facts<'_>) -> Result<Outcome,
                 | pubgrub::PubGrubError::ErrorInShouldCancel(source),
             ) => return Err(source),
         };
-        let demands = provider.demands();
+        let mut demands = provider.demands();
+        if let (Err(_), Some(first)) = (&outcome, first) {
+            demands.extend(run.borrow_mut().demands_ahead(first));
+        }
         let news = newly_admitted(&mut run.borrow_mut(), demands)?;
         if !news.is_empty() {
             drop(provider);

@@ -401,6 +401,30 @@ impl<'r, 's> Run<'r, 's> {
         }
     }
 
+    /// Lists the exact demands that the best releases make, from the roots down; what cannot be read is passed over.
+    ///
+    /// A refusal may come before the solver reaches a release that demands what was refused, for no better reason than
+    /// the order of names.
+    pub(crate) fn demands_ahead(&mut self, minor: PythonMinor) -> Admitted {
+        let mut demands = Admitted::new();
+        let mut seen: HashSet<(PackageName, Option<ExtraName>)> = HashSet::new();
+        let mut queue = self.root_edges(minor);
+        while let Some(edge) = queue.pop() {
+            demands.extend(edge.exact.clone().map(|version| (edge.name.clone(), version)));
+            for extra in std::iter::once(None).chain(edge.extras.iter().cloned().map(Some)) {
+                if !seen.insert((edge.name.clone(), extra.clone())) {
+                    continue;
+                }
+                let Ok(Some(releases)) = self.releases(&edge.name, minor) else { continue };
+                let Some((_, fit)) = releases.best(&edge.range) else { continue };
+                if let Ok(Told::Edges(edges)) = self.told(&releases, fit, minor, extra.as_ref()) {
+                    queue.extend(edges.packages);
+                }
+            }
+        }
+        demands
+    }
+
     /// Orders the Pythons: the preferred one, then those under which the fewest roots must take an older newest release
     /// than under another, then the newest.
     pub(crate) fn python_order(&mut self) -> Result<Vec<PythonMinor>, Error> {

@@ -131,7 +131,7 @@ impl Case {
     }
 
     /// Says whether a release counts without anyone's exact demand.
-    fn counts_from_the_start(&self, package: usize, release: usize) -> bool {
+    pub(crate) fn counts_from_the_start(&self, package: usize, release: usize) -> bool {
         let own = || self.roots.iter().filter(|root| root.to == package);
         let version = self.version(package, release);
         let kind = self.packages[package].kind;
