@@ -130,7 +130,7 @@ pub struct IndexSpec {
 }
 
 /// `[resolution]`.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Resolution {
     /// Last UTC day (`YYYY-MM-DD`) whose uploads count.
     pub exclude_newer: Option<String>,
@@ -149,9 +149,10 @@ pub struct Resolution {
 }
 
 /// `[resolution] wheels`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Wheels {
     /// One file per macOS generation; `sync` picks for the host.
+    #[default]
     Host,
     /// One file, the floor's, for identical bytes everywhere.
     Floor,

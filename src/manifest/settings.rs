@@ -116,15 +116,7 @@ pub(super) fn address(written: &Item, schemes: &[&str]) -> Result<Url, Finding> 
 
 /// Reads `[resolution]`.
 pub(super) fn resolution(raw: Option<&Raw>, findings: &mut Vec<Finding>) -> Resolution {
-    let mut resolution = Resolution {
-        exclude_newer: None,
-        prereleases: Vec::new(),
-        constraints: BTreeMap::new(),
-        overrides: BTreeMap::new(),
-        ignore_rules: Vec::new(),
-        wheels: Wheels::Host,
-        allow_overlap: Vec::new(),
-    };
+    let mut resolution = Resolution::default();
     let Some(raw) = raw else { return resolution };
     if let Some(written) = raw.text("exclude-newer") {
         findings.extend(bad_day(&written));

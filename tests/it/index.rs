@@ -799,18 +799,7 @@ fn an_unknown_host_is_named() {
 
 #[test]
 fn a_certificate_of_a_stranger_is_explained_and_can_be_trusted() {
-    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(rcgen::DnType::CommonName, "Corp Inspection CA");
-    let key = rcgen::KeyPair::generate().unwrap();
-    let certificate = params.self_signed(&key).unwrap();
-    let tls = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key.serialize_der().try_into().unwrap())
-        .unwrap();
-    let index = FakeIndex::with_tls(&small(), Arc::new(tls));
+    let (index, certificate) = FakeIndex::inspected(&small());
     let error = Run::at(&index.url()).try_page("alpha").unwrap_err();
     assert_has(&error, &["localhost", "Corp Inspection CA", "the system's certificate store", "SSL_CERT_FILE"]);
     assert!(!error.contains("trusted host") && !error.contains("trusted-host"));

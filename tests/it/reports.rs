@@ -2,8 +2,6 @@
 //! or hold. A test is named by the report's number. Most run the binary against an index on loopback; the scenarios
 //! `r??-*` hold further turns of the same reports.
 
-use std::sync::Arc;
-
 use macml::diag::Code;
 use macml::diag::Severity;
 
@@ -366,18 +364,7 @@ fn r20_what_would_have_to_be_compiled_is_listed() {
 /// A proxy re-signs with a company root: host, issuer and store are named, and never a way around the check.
 #[test]
 fn r24_an_unknown_issuer_is_named() {
-    let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    params.distinguished_name = rcgen::DistinguishedName::new();
-    params.distinguished_name.push(rcgen::DnType::CommonName, "Corp Inspection CA");
-    let key = rcgen::KeyPair::generate().unwrap();
-    let certificate = params.self_signed(&key).unwrap();
-    let tls = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key.serialize_der().try_into().unwrap())
-        .unwrap();
-    let index = FakeIndex::with_tls(&Published::default().with("alpha", "1.0", &[]), Arc::new(tls));
+    let (index, certificate) = FakeIndex::inspected(&Published::default().with("alpha", "1.0", &[]));
     let project = Project::asking(&index, "14.0", ">=3.11,<3.14", &dependencies(&["alpha = \"*\""]));
     let run = project.run(&["lock"]);
     run.says(2, &["localhost", "Corp Inspection CA", "the system's certificate store", "SSL_CERT_FILE"]);

@@ -181,8 +181,24 @@ impl FakeIndex {
         Self::start(published, behaviour, None)
     }
 
+    /// Serves over TLS with a company's certificate that no store knows; returns that too.
+    pub(crate) fn inspected(published: &Published) -> (Self, rcgen::Certificate) {
+        let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        params.distinguished_name = rcgen::DistinguishedName::new();
+        params.distinguished_name.push(rcgen::DnType::CommonName, "Corp Inspection CA");
+        let key = rcgen::KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let tls = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], key.serialize_der().try_into().unwrap())
+            .unwrap();
+        (Self::with_tls(published, Arc::new(tls)), certificate)
+    }
+
     /// Serves over TLS.
-    pub(crate) fn with_tls(published: &Published, tls: Arc<rustls::ServerConfig>) -> Self {
+    fn with_tls(published: &Published, tls: Arc<rustls::ServerConfig>) -> Self {
         Self::start(published, Behaviour::default(), Some(tls))
     }
 

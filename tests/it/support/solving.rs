@@ -11,7 +11,6 @@ use macml::manifest::model::MacFloor;
 use macml::manifest::model::Root;
 use macml::manifest::model::RootSource;
 use macml::manifest::model::RootTable;
-use macml::manifest::model::Wheels;
 use macml::progress::Silent;
 use macml::resolve;
 use macml::resolve::Facts;
@@ -35,15 +34,7 @@ pub(crate) fn mac_env(python: &str) -> EnvSpec {
         python_span: (0..0).into(),
         memory: None,
         roots: Vec::new(),
-        resolution: macml::manifest::model::Resolution {
-            exclude_newer: None,
-            prereleases: Vec::new(),
-            constraints: BTreeMap::new(),
-            overrides: BTreeMap::new(),
-            ignore_rules: Vec::new(),
-            wheels: Wheels::Host,
-            allow_overlap: Vec::new(),
-        },
+        resolution: macml::manifest::model::Resolution::default(),
     }
 }
 
