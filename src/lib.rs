@@ -38,14 +38,14 @@
 //! | [`pep`] | the vocabulary that Python's packaging standards fix: names, versions, markers, tags, metadata, hashes |
 //! | [`host`] | what a Mac is; looking at this one is to come |
 //! | [`target`] | what is resolved for: platform, floor and Python, with the tags that fit |
+//! | [`knowledge`] | what metadata leaves out, as data with a source for each piece |
 //! | [`manifest`] | stage 1, what the user asked for |
 //! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache |
 //! | [`resolve`] | stage 3, which versions, or why none |
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //!
-//! Between `target` and `manifest` there will be `knowledge`: what metadata leaves out, as data with a source for each
-//! piece. The binary, `src/bin/macml/`, turns words into calls and results into text; it alone knows about flags, colours,
+//! The binary, `src/bin/macml/`, turns words into calls and results into text; it alone knows about flags, colours,
 //! terminals and exit codes.
 //!
 //! # What always holds
@@ -91,6 +91,8 @@ pub mod pep;
 pub mod host;
 
 pub mod target;
+
+pub mod knowledge;
 
 pub mod manifest;
 

@@ -17,6 +17,7 @@ use crate::index::source::File;
 use crate::index::source::IndexName;
 use crate::index::source::Source;
 use crate::index::source::SourceError;
+use crate::knowledge::Knowledge;
 use crate::lock;
 use crate::lock::Lockfile;
 use crate::lock::Pins;
@@ -407,7 +408,15 @@ impl Solve<'_> {
 
     fn request(&self, env: &EnvSpec, platform: Platform, preferences: Preferences) -> Result<Request, Error> {
         let (indexes, direct) = (self.indexes(), direct(env, platform, self.folder)?);
-        Ok(Request { env: env.clone(), platform, indexes, preferences, direct, python: None })
+        Ok(Request {
+            env: env.clone(),
+            platform,
+            indexes,
+            preferences,
+            direct,
+            python: None,
+            knowledge: Knowledge::built_in(),
+        })
     }
 
     /// Says of the answers kept which of their roots have newer releases, and why those are not in the lock: from the

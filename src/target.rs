@@ -50,6 +50,15 @@ pub enum Floor {
     Glibc(u16, u16),
 }
 
+/// Whether the GPU must be usable: `[target] gpu`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Gpu {
+    /// The set must compute on the GPU.
+    Required,
+    /// The GPU is welcome.
+    Optional,
+}
+
 /// A platform with its floor and one Python minor.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Target {
@@ -141,6 +150,11 @@ impl MacosVersion {
         self.minor
     }
 
+    /// Returns it as a version to compare with specifiers.
+    pub fn version(self) -> Version {
+        Version::new([u64::from(self.major), u64::from(self.minor)])
+    }
+
     /// Returns the lowest release of Darwin, the kernel, that this macOS has.
     ///
     /// 11 has Darwin 20, and each year adds one to both but for 2025, when macOS went from 15 to 26. The second number
@@ -217,6 +231,11 @@ impl PythonMinor {
         (Self { major: 3, minor: 14 }, 6),
         (Self { major: 3, minor: 15 }, 0),
     ];
+
+    /// Returns its first release as a version to compare with specifiers.
+    pub fn version(self) -> Version {
+        Version::new([self.major, self.minor, 0].map(u64::from))
+    }
 
     /// Lists the patch releases known of this minor, oldest first; none for a minor that is unknown.
     pub fn known_patches(self) -> Vec<Version> {

@@ -7,6 +7,8 @@ use crate::host::Chip;
 use crate::pep::{ExtraName, Marker, PackageName, Sha256, Specifiers};
 use crate::target::{MacosVersion, Platform};
 
+pub use crate::target::Gpu;
+
 /// A valid macml.toml.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Manifest {
@@ -59,15 +61,6 @@ pub struct MacFloor {
     pub macos_span: Span,
     /// `[target] chip`.
     pub chip: Chip,
-}
-
-/// `[target] gpu`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Gpu {
-    /// The set must compute on the GPU.
-    Required,
-    /// The GPU is welcome.
-    Optional,
 }
 
 /// One line of `[frameworks]` or `[dependencies]`.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::index::source::{File, IndexName};
+use crate::knowledge::Knowledge;
 use crate::manifest::model::EnvSpec;
 use crate::pep::{PackageName, Version};
 use crate::target::{Platform, PythonMinor};
@@ -23,6 +24,8 @@ pub struct Request {
     pub direct: BTreeMap<PackageName, Arc<File>>,
     /// `--python`: only this minor.
     pub python: Option<PythonMinor>,
+    /// What metadata leaves out.
+    pub knowledge: Arc<Knowledge>,
 }
 
 /// What an earlier lock or another platform chose.

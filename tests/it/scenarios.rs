@@ -140,6 +140,7 @@ fn run(file: &Path) -> Result<(), String> {
             preferences,
             direct: scenario.index.direct(),
             python: None,
+            knowledge: macml::knowledge::Knowledge::built_in(),
         };
         let answer = solve(&request, &scenario.index);
         for seed in 1..4 {

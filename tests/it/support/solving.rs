@@ -62,6 +62,7 @@ pub(crate) fn request(env: EnvSpec) -> Request {
         preferences: Preferences::default(),
         direct: BTreeMap::new(),
         python: None,
+        knowledge: macml::knowledge::Knowledge::built_in(),
     }
 }
 

@@ -1,0 +1,177 @@
+//! What binds on one target: the part of the knowledge that the solver sees.
+//!
+//! Binding looks at the floor. What is true only above it, or only for some chips at or above the declared one, is for
+//! [`judge()`](super::judge()) to tell. Everything here is a function of package, version and Python alone.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::host::Chip;
+use crate::pep::PackageName;
+use crate::pep::Version;
+use crate::target::Gpu;
+use crate::target::MacosVersion;
+use crate::target::PythonMinor;
+
+use super::Knowledge;
+use super::Rule;
+use super::rule::Says;
+use super::rule::Scope;
+
+/// The lowest Mac, and what it must do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Circumstances {
+    /// Its macOS.
+    pub macos: MacosVersion,
+    /// Its chip.
+    pub chip: Chip,
+    /// Whether its GPU must be usable.
+    pub gpu: Gpu,
+}
+
+/// The knowledge that binds on one target.
+#[derive(Clone, Debug)]
+pub struct InForce {
+    knowledge: Arc<Knowledge>,
+    /// The floor on Macs; absent elsewhere.
+    macos: Option<MacosVersion>,
+    /// Places of rules, by every package that they bind.
+    by_name: HashMap<PackageName, Vec<usize>>,
+    /// Places of groups whose nightly builds must be of one night.
+    nights: Vec<usize>,
+}
+
+/// What a release demands by knowledge.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Demand {
+    /// One of the alternatives of the rule at this place.
+    OneOf(usize),
+    /// That nothing of the other side of the rule at this place is there.
+    Apart(usize, Side),
+    /// That the nightly builds of the group at this place are of the night (`20260105`).
+    Night(usize, u64),
+}
+
+/// One of the two sides that exclude each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Side {
+    /// The package that the rule is about.
+    Own,
+    /// The other one.
+    Other,
+}
+
+impl InForce {
+    /// Selects what binds. `on` is the lowest Mac, absent on other platforms; `ignored` are names of knowledge switched
+    /// off.
+    pub fn new(knowledge: &Arc<Knowledge>, on: Option<&Circumstances>, ignored: &[String]) -> Self {
+        let mut by_name: HashMap<PackageName, Vec<usize>> = HashMap::new();
+        if let Some(on) = on {
+            let binding = |(_, rule): &(usize, &Rule)| on.binds(rule) && !ignored.contains(&rule.id);
+            for (at, rule) in knowledge.rules().iter().enumerate().filter(binding) {
+                by_name.entry(rule.package.clone()).or_default().push(at);
+                match &rule.says {
+                    Says::Conflicts(other) if other.name != rule.package => {
+                        by_name.entry(other.name.clone()).or_default().push(at);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        let nights = knowledge.one_night.iter().enumerate().filter(|(_, group)| !ignored.contains(&group.id));
+        Self {
+            knowledge: knowledge.clone(),
+            macos: on.map(|on| on.macos),
+            by_name,
+            nights: nights.map(|(at, _)| at).collect(),
+        }
+    }
+
+    /// Returns all of the knowledge, binding or not.
+    pub fn knowledge(&self) -> &Arc<Knowledge> {
+        &self.knowledge
+    }
+
+    /// Returns the rule at a place.
+    pub fn rule(&self, at: usize) -> &Rule {
+        &self.knowledge.rules()[at]
+    }
+
+    /// Returns the macOS floor, on Macs.
+    pub fn macos(&self) -> Option<MacosVersion> {
+        self.macos
+    }
+
+    /// Returns the rule for which a release does not count at all, if there is one.
+    pub fn excludes(&self, name: &PackageName, version: &Version, python: PythonMinor) -> Option<&Rule> {
+        self.binding(name, version, python).map(|at| self.rule(at)).find(|rule| match &rule.says {
+            Says::Unusable => true,
+            Says::NeedsMacos(needs) => self.macos.is_some_and(|macos| !needs.contains(&macos.version())),
+            Says::NeedsPython(needs) => !needs.contains(&python.version()),
+            Says::Requires(_) | Says::Conflicts(_) | Says::Advice(_) => false,
+        })
+    }
+
+    /// Lists what a release demands.
+    pub fn demands(&self, name: &PackageName, version: &Version, python: PythonMinor) -> Vec<Demand> {
+        let mut demands = Vec::new();
+        for at in self.binding(name, version, python) {
+            match &self.rule(at).says {
+                Says::Requires(_) => demands.push(Demand::OneOf(at)),
+                Says::Conflicts(_) => demands.push(Demand::Apart(at, Side::Own)),
+                _ => {}
+            }
+        }
+        for at in self.by_name.get(name).into_iter().flatten().copied() {
+            let rule = self.rule(at);
+            match &rule.says {
+                Says::Conflicts(other)
+                    if other.name == *name && other.versions.contains(version) && rule.counts_on(python) =>
+                {
+                    demands.push(Demand::Apart(at, Side::Other));
+                }
+                _ => {}
+            }
+        }
+        if let Some(night) = night(version) {
+            let groups = self.nights.iter().filter(|at| self.knowledge.one_night[**at].packages.contains(name));
+            demands.extend(groups.map(|at| Demand::Night(*at, night)));
+        }
+        demands
+    }
+
+    /// Lists the binding rules about a release.
+    fn binding(&self, name: &PackageName, version: &Version, python: PythonMinor) -> impl Iterator<Item = usize> {
+        let places = self.by_name.get(name).into_iter().flatten().copied();
+        places.filter(move |at| {
+            let rule = self.rule(*at);
+            rule.package == *name && rule.is_about(version) && rule.counts_on(python)
+        })
+    }
+}
+
+impl Rule {
+    /// Returns whether the rule counts on a Python.
+    pub fn counts_on(&self, python: PythonMinor) -> bool {
+        self.python.is_any() || self.python.contains(&python.version())
+    }
+}
+
+impl Circumstances {
+    /// Returns whether a rule binds here, if it is about a release at all.
+    pub fn binds(&self, rule: &Rule) -> bool {
+        let scope = match rule.scope {
+            Scope::Install | Scope::Import => true,
+            Scope::Gpu => self.gpu == Gpu::Required,
+            _ => false,
+        };
+        let chips = rule.chips.is_empty()
+            || (self.chip.generation()..=Chip::NEWEST_GENERATION).all(|generation| rule.chips.contains(&generation));
+        scope && chips && !matches!(rule.says, Says::Advice(_)) && rule.macos.contains(&self.macos.version())
+    }
+}
+
+/// Returns the night of a nightly build: 20260105 of `2.7.0.dev20260105`.
+pub(crate) fn night(version: &Version) -> Option<u64> {
+    version.dev().filter(|dev| (20_000_101..=99_991_231).contains(dev))
+}
