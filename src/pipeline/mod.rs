@@ -2,6 +2,8 @@
 //!
 //! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
 
+mod told;
+
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -43,11 +45,14 @@ use crate::resolve::held::Kept;
 use crate::resolve::request::Preferences;
 use crate::resolve::resolution::Held;
 use crate::resolve::resolution::Origin;
+use crate::resolve::resolution::PythonHeld;
 use crate::sys::Turn;
 use crate::sys::fs;
 use crate::target::MacosVersion;
 use crate::target::Platform;
 use crate::target::PythonMinor;
+
+pub use told::KnownProblem;
 
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
@@ -191,8 +196,12 @@ pub struct Answer {
     pub platform: Platform,
     /// Whether it was solved in this run.
     pub origin: AnswerOrigin,
+    /// Why no later Python of the range was taken.
+    pub python_held: Option<PythonHeld>,
     /// Roots that are older than their newest release.
     pub held: Vec<Held>,
+    /// What is known to go wrong at the floor, the worst first.
+    pub problems: Vec<KnownProblem>,
     /// Warnings and notes.
     pub findings: Vec<Finding>,
 }
@@ -321,6 +330,12 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
     let stale = present.stale(&project, &envs);
     let current = stale.is_empty() && solved.is_empty() && unsolved.is_none();
     let lockfile = if current { present.whole() } else { present.with(&project, &solved)? };
+    let knowledge = Knowledge::built_in();
+    for answer in &mut answers {
+        if let Some(locked) = lockfile.env(&answer.env.name, answer.platform) {
+            told::tell(&knowledge, answer, locked);
+        }
+    }
     findings.extend(job.upgrade.in_vain(&[present.lock.as_ref(), Some(&lockfile)]));
     let verdict = match job.purpose {
         _ if tried => Verdict::Tried,
@@ -401,7 +416,7 @@ impl Solve<'_> {
             let request = self.request(env, platform, preferences)?;
             let resolution = resolve::resolve(&request, facts)
                 .map_err(|cause| Error::Resolve { cause, project: Box::new(self.project.clone()) })?;
-            answers.push(lock::Answer { resolution, inputs, rules: Vec::new() });
+            answers.push(lock::Answer { resolution, inputs });
         }
         Ok(answers)
     }
@@ -495,6 +510,7 @@ impl<'a> Look<'a> {
             let framework = |root: &Root| root.table == RootTable::Frameworks && root.name == *name;
             !self.request.env.roots.iter().any(framework)
         };
+        self.answer.python_held = looked.python.or(self.answer.python_held.take());
         self.answer.held.extend(looked.held);
         self.answer.held.sort_by_cached_key(|held| (rank(&held.name), held.name.clone()));
     }
@@ -575,13 +591,27 @@ impl Outcome {
 
 impl Answer {
     fn solved(env: &EnvSpec, resolution: &Resolution) -> Self {
-        let (held, findings) = (resolution.held.clone(), resolution.findings.clone());
-        Self { env: env.clone(), platform: resolution.platform, origin: AnswerOrigin::Solved, held, findings }
+        Self {
+            env: env.clone(),
+            platform: resolution.platform,
+            origin: AnswerOrigin::Solved,
+            python_held: resolution.python_held.clone(),
+            held: resolution.held.clone(),
+            problems: Vec::new(),
+            findings: resolution.findings.clone(),
+        }
     }
 
     fn kept(env: &EnvSpec, platform: Platform) -> Self {
-        let (held, findings) = (Vec::new(), Vec::new());
-        Self { env: env.clone(), platform, origin: AnswerOrigin::Kept, held, findings }
+        Self {
+            env: env.clone(),
+            platform,
+            origin: AnswerOrigin::Kept,
+            python_held: None,
+            held: Vec::new(),
+            problems: Vec::new(),
+            findings: Vec::new(),
+        }
     }
 }
 
@@ -692,7 +722,7 @@ impl Present {
 
     /// Returns it with new answers in, and without what the manifest no longer has.
     fn with(&self, project: &Project, solved: &[lock::Answer]) -> Result<Lockfile, Error> {
-        let new = lock::build("", solved)?;
+        let new = lock::build(&Knowledge::built_in().date, solved)?;
         let Some(lock) = &self.lock else { return Ok(new) };
         let mut old = lock.clone();
         old.envs.retain(|entry| project.manifest.envs.iter().any(|env| env.name == entry.name));
