@@ -96,6 +96,14 @@ impl Knowledge {
         BUILT_IN.get_or_init(read).clone()
     }
 
+    /// Returns what this macml knows with other rules: those of `text`, written as in the file of a family.
+    ///
+    /// # Errors
+    /// When a rule cannot be read.
+    pub fn with_rules_of(text: &str) -> Result<Self, ReadError> {
+        read::rules(text)
+    }
+
     /// Lists the rules, family by family in the order of their files.
     pub fn rules(&self) -> &[Rule] {
         &self.rules

@@ -25,6 +25,7 @@ use crate::lock::Lockfile;
 use crate::lock::Pins;
 use crate::lock::ReadOutcome;
 use crate::lock::Stale;
+use crate::lock::model::LockedEnv;
 use crate::manifest;
 use crate::manifest::Manifest;
 use crate::manifest::Project;
@@ -52,7 +53,7 @@ use crate::target::MacosVersion;
 use crate::target::Platform;
 use crate::target::PythonMinor;
 
-pub use told::KnownProblem;
+pub use told::{KnownProblem, Set, Told, tell};
 
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
@@ -333,7 +334,7 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
     let knowledge = Knowledge::built_in();
     for answer in &mut answers {
         if let Some(locked) = lockfile.env(&answer.env.name, answer.platform) {
-            told::tell(&knowledge, answer, locked);
+            answer.tell(&knowledge, locked);
         }
     }
     findings.extend(job.upgrade.in_vain(&[present.lock.as_ref(), Some(&lockfile)]));
@@ -590,6 +591,15 @@ impl Outcome {
 }
 
 impl Answer {
+    /// Puts in what the knowledge tells of its releases.
+    fn tell(&mut self, knowledge: &Knowledge, locked: &LockedEnv) {
+        let releases = locked.packages.iter().map(|entry| (entry.name.clone(), entry.version.clone())).collect();
+        let (env, platform, python) = (&self.env, self.platform, locked.python);
+        let told = told::tell(knowledge, Set { env, platform, python, releases: &releases, held: &self.held });
+        self.problems = told.problems;
+        self.findings.extend(told.findings);
+    }
+
     fn solved(env: &EnvSpec, resolution: &Resolution) -> Self {
         Self {
             env: env.clone(),

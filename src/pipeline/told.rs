@@ -11,13 +11,13 @@ use crate::knowledge::Reach;
 use crate::knowledge::judge;
 use crate::knowledge::rule::Problem;
 use crate::knowledge::rule::Says;
-use crate::lock::model::LockedEnv;
 use crate::manifest::model::EnvSpec;
 use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::resolve;
-
-use super::Answer;
+use crate::resolve::resolution::Held;
+use crate::target::Platform;
+use crate::target::PythonMinor;
 
 /// Something known to go wrong with a release of an answer.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,24 +38,46 @@ pub struct KnownProblem {
     pub rule: String,
 }
 
-/// Puts into an answer what the knowledge tells of its releases.
-pub(super) fn tell(knowledge: &Knowledge, answer: &mut Answer, locked: &LockedEnv) {
-    let set: BTreeMap<PackageName, Version> =
-        locked.packages.iter().map(|entry| (entry.name.clone(), entry.version.clone())).collect();
-    let env = &answer.env;
+/// The releases of one environment on one platform.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<'a> {
+    /// The environment as declared.
+    pub env: &'a EnvSpec,
+    /// The platform.
+    pub platform: Platform,
+    /// The chosen Python.
+    pub python: PythonMinor,
+    /// The chosen releases.
+    pub releases: &'a BTreeMap<PackageName, Version>,
+    /// Roots that are older than their newest release.
+    pub held: &'a [Held],
+}
+
+/// What the knowledge tells of a set.
+#[derive(Clone, Default, Debug)]
+pub struct Told {
+    /// What is known to go wrong at the floor, the worst first.
+    pub problems: Vec<KnownProblem>,
+    /// Warnings and notes.
+    pub findings: Vec<Finding>,
+}
+
+/// Says what the knowledge tells of a set.
+pub fn tell(knowledge: &Knowledge, Set { env, platform, python, releases: set, held }: Set<'_>) -> Told {
     let mut findings = Vec::new();
-    if let Some(on) = resolve::circumstances(env, answer.platform) {
-        let judgement = judge(knowledge, &set, locked.python, &on, &env.resolution.ignore_rules);
-        findings.extend(added(env, &set, &judgement));
+    let mut problems = Vec::new();
+    if let Some(on) = resolve::circumstances(env, platform) {
+        let judgement = judge(knowledge, set, python, &on, &env.resolution.ignore_rules);
+        findings.extend(added(env, set, &judgement));
         findings.extend(judgement.condemned.iter().map(condemned));
         findings.extend(judgement.lacking.iter().filter(|hit| hit.reach == Reach::AtFloor).map(lacking));
         findings.extend(better_apart(env));
         let at_floor = judgement.problems.iter().filter(|hit| hit.reach == Reach::AtFloor);
-        answer.problems = at_floor.filter_map(KnownProblem::new).collect();
-        findings.extend(env.resolution.ignore_rules.iter().filter_map(|id| ignored(knowledge, id, &set)));
+        problems.extend(at_floor.filter_map(KnownProblem::new));
+        findings.extend(env.resolution.ignore_rules.iter().filter_map(|id| ignored(knowledge, id, set)));
     }
-    findings.extend(unknown(knowledge, answer, &set));
-    answer.findings.extend(findings);
+    findings.extend(unknown(knowledge, held, set));
+    Told { problems, findings }
 }
 
 impl KnownProblem {
@@ -137,8 +159,8 @@ fn better_apart(env: &EnvSpec) -> Option<Finding> {
 }
 
 /// Says which frameworks are newer than the knowledge: nothing is known of them, neither good nor bad.
-fn unknown(knowledge: &Knowledge, answer: &Answer, set: &BTreeMap<PackageName, Version>) -> Vec<Finding> {
-    let newest = answer.held.iter().map(|held| (&held.name, &held.newest, false));
+fn unknown(knowledge: &Knowledge, held: &[Held], set: &BTreeMap<PackageName, Version>) -> Vec<Finding> {
+    let newest = held.iter().map(|held| (&held.name, &held.newest, false));
     let chosen = set.iter().map(|(name, version)| (name, version, true));
     let mut findings = Vec::new();
     for (name, version, taken) in chosen.chain(newest) {
