@@ -54,3 +54,60 @@ impl WheelFact {
             && self.versions.contains(version)
     }
 }
+
+impl InnerTag {
+    /// Returns whether it explains why the `WHEEL` file of a release's wheel names the platform tag `says`, which its
+    /// file name does not.
+    pub fn explains(&self, name: &PackageName, version: &Version, wheel: &WheelName, says: &str) -> bool {
+        let build = wheel.build.as_ref().map_or(0, |(number, _)| *number);
+        self.packages.contains(name) && self.build == build && self.says == says && self.versions.contains(version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inner_tag_explains_the_build_that_it_is_about() {
+        let known = InnerTag {
+            packages: vec!["torch".parse().unwrap()],
+            versions: "==2.10.0".parse().unwrap(),
+            build: 0,
+            says: "macosx_110_0_arm64".to_owned(),
+            reason: "The first build wrote it so.".to_owned(),
+            evidence: vec![Evidence::Wheel("torch-2.10.0-cp313-none-macosx_11_0_arm64.whl".to_owned())],
+        };
+        let check = |file: &str, says: &str, expected: bool| {
+            let wheel: WheelName = file.parse().unwrap();
+            assert_eq!(known.explains(&wheel.name, &wheel.version, &wheel, says), expected, "{file} {says}");
+        };
+        check("torch-2.10.0-cp313-none-macosx_11_0_arm64.whl", "macosx_110_0_arm64", true);
+        check("torch-2.10.0-cp313-none-macosx_11_0_arm64.whl", "macosx_12_0_arm64", false);
+        check("torch-2.10.0-2-cp313-none-macosx_11_0_arm64.whl", "macosx_110_0_arm64", false);
+        check("torch-2.9.1-cp313-none-macosx_11_0_arm64.whl", "macosx_110_0_arm64", false);
+        check("torchvision-2.10.0-cp313-none-macosx_11_0_arm64.whl", "macosx_110_0_arm64", false);
+    }
+
+    #[test]
+    fn a_fact_is_about_one_tag_of_some_releases() {
+        let fact = WheelFact {
+            packages: vec!["mlx".parse().unwrap(), "mlx-metal".parse().unwrap()],
+            versions: ">=0.32.0".parse().unwrap(),
+            tag: "macosx_26_0_arm64".to_owned(),
+            macos: MacosVersion::new(26, 2),
+            reason: "Its libraries are built for 26.2.".to_owned(),
+            evidence: vec![Evidence::Wheel("mlx-0.32.0-cp313-cp313-macosx_26_0_arm64.whl".to_owned())],
+            confidence: Confidence::Measured,
+        };
+        let check = |file: &str, expected: bool| {
+            let wheel: WheelName = file.parse().unwrap();
+            assert_eq!(fact.is_about(&wheel.name, &wheel.version, &wheel), expected, "{file}");
+        };
+        check("mlx-0.32.0-cp313-cp313-macosx_26_0_arm64.whl", true);
+        check("mlx_metal-0.32.4-py3-none-macosx_26_0_arm64.whl", true);
+        check("mlx-0.32.0-cp313-cp313-macosx_15_0_arm64.whl", false);
+        check("mlx-0.31.2-cp313-cp313-macosx_26_0_arm64.whl", false);
+        check("mlx_lm-0.32.0-py3-none-macosx_26_0_arm64.whl", false);
+    }
+}

@@ -163,7 +163,8 @@ impl<'r, 's> Run<'r, 's> {
                 Arc::new(Selector::new(&self.target(minor), Wheels::Floor))
             } else {
                 let (target, until) = (self.target(minor), resolution.exclude_newer.as_deref());
-                let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until));
+                let knowledge = &self.request.knowledge;
+                let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until).knowing(knowledge));
                 self.selectors.entry(minor).or_insert_with(new).clone()
             };
             Rc::new(Releases::new(index, page, selector, self.admission(name, direct)))
