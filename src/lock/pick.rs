@@ -56,3 +56,6 @@ impl Picker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
