@@ -1,7 +1,7 @@
 //! Which locked files an environment takes: a release's files are those of all environments together.
 //!
-//! A wheel counts on the macOS that it is known to be for now, whatever was known when the lock was made. So a lock may
-//! have no file left for a machine; whoever installs has to say so, and whoever only keeps a lock goes by [`Picker::kept`].
+//! A wheel counts from the macOS on that it is now known to be for, whatever was known when the lock was made. So a lock
+//! may have no file left for a machine: whoever installs has to say so, whoever only keeps it goes by [`Picker::kept`].
 
 use crate::knowledge::Knowledge;
 use crate::manifest::model::Wheels;

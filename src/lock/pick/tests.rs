@@ -231,9 +231,10 @@ fn version(text: &str) -> MacosVersion {
     text.parse().unwrap()
 }
 
-/// Every macOS from 13.0 to 27.9, with more minors than there will be.
+/// Every macOS from 13.0 to 27.6, and some that are newer than any known.
 fn macos_versions() -> Vec<String> {
-    [13, 14, 15, 26, 27].into_iter().flat_map(|major| (0..10).map(move |minor| format!("{major}.{minor}"))).collect()
+    let majors = [13, 14, 15, 26, 27].into_iter().flat_map(|major| (0..7).map(move |minor| format!("{major}.{minor}")));
+    majors.chain(["28.0", "28.1", "30.0"].map(str::to_owned)).collect()
 }
 
 fn env(floor: &str, wheels: Wheels) -> LockedEnv {

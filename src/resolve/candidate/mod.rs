@@ -2,8 +2,10 @@
 //!
 //! Pure: the answer depends on the release, the target and what is known of wheels alone, never on who asks or in which
 //! range. Tags are compared as `packaging` compares them; see
-//! <https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/>. A wheel that is known to be for a
-//! later macOS than its tag says counts from that macOS on. Nobody can switch that off: it is what the file is, not advice.
+//! <https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/>.
+//!
+//! A wheel that is known to be for a later macOS than its tag says counts from that macOS on. `ignore-rules` has no say
+//! in that: it is what the file is, and no advice.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
