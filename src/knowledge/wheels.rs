@@ -67,6 +67,39 @@ impl InnerTag {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knowledge::Knowledge;
+
+    fn wheels(evidence: &[Evidence]) -> impl Iterator<Item = WheelName> {
+        evidence.iter().filter_map(|one| match one {
+            Evidence::Wheel(file) => Some(file.parse().unwrap()),
+            Evidence::Address(_) | Evidence::Files(_) => None,
+        })
+    }
+
+    /// Reads the lowest macOS out of `macosx_14_0_arm64`.
+    fn named(tag: &str) -> MacosVersion {
+        let mut parts = tag.strip_prefix("macosx_").unwrap().split('_').map(|part| part.parse().unwrap());
+        MacosVersion::new(parts.next().unwrap(), parts.next().unwrap())
+    }
+
+    #[test]
+    fn what_is_known_speaks_of_the_wheels_that_prove_it() {
+        let knowledge = Knowledge::built_in();
+        for fact in &knowledge.wheels {
+            assert!(fact.macos > named(&fact.tag), "{} {} is what it says", fact.packages[0], fact.tag);
+            let about = |wheel: &WheelName| fact.is_about(&wheel.name, &wheel.version, wheel);
+            assert_eq!(wheels(&fact.evidence).find(|wheel| !about(wheel)), None, "{}", fact.reason);
+            for package in &fact.packages {
+                assert!(wheels(&fact.evidence).any(|wheel| wheel.name == *package), "{package}: {}", fact.reason);
+            }
+        }
+        for known in &knowledge.inner_tags {
+            let explained = |wheel: &WheelName| known.explains(&wheel.name, &wheel.version, wheel, &known.says);
+            assert!(wheels(&known.evidence).any(|wheel| explained(&wheel)), "{}", known.reason);
+            let right = |wheel: &WheelName| wheel.platform_tags().any(|tag| tag == known.says);
+            assert_eq!(wheels(&known.evidence).find(right), None, "{}", known.reason);
+        }
+    }
 
     #[test]
     fn an_inner_tag_explains_the_build_that_it_is_about() {

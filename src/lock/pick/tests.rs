@@ -10,7 +10,7 @@ use crate::target::{Gpu, Platform};
 
 use super::*;
 
-/// Releases as published for arm64 Macs, Python 3.13 and where named others; `made` is ours.
+/// Releases as published: the wheels for arm64 Macs and Python 3.13, and some beside them; `made` is ours.
 const RELEASES: &[(&str, &[&str])] = &[
     ("mlx 0.22.1", &["cp313-cp313-macosx_13_0_arm64", "cp313-cp313-macosx_14_0_arm64"]),
     (
@@ -60,6 +60,8 @@ const RELEASES: &[(&str, &[&str])] = &[
         "numpy 2.4.0",
         &["cp313-cp313-macosx_10_13_x86_64", "cp313-cp313-macosx_11_0_arm64", "cp313-cp313-macosx_14_0_arm64"],
     ),
+    ("onnxruntime 1.22.1", &["cp313-cp313-macosx_13_0_universal2"]),
+    ("onnxruntime 1.23.2", &["cp313-cp313-macosx_13_0_arm64", "cp313-cp313-manylinux_2_27_x86_64"]),
     ("made 1.0", &["py3-none-macosx_15_0_arm64", "py3-none-macosx_28_0_arm64"]),
 ];
 
@@ -108,6 +110,29 @@ const HOSTS: &[Row] = &[
     ("mlx 0.29.3", LAST, "13.5", "14.0", Ok("cp313-cp313-macosx_14_0_arm64")),
     ("mlx 0.29.3", LAST, "13.5", "26.1", Ok("cp313-cp313-macosx_15_0_arm64")),
     ("mlx 0.29.4", LAST, "14.0", "15.0", Err("needs macOS 15; your floor is 14.0")),
+    ("mlx_metal 0.29.3", LAST, "13.5", "26.1", Ok("py3-none-macosx_15_0_arm64")),
+    // The one tagged 14.0 was for 14.1 once: 14.0 itself takes that for 13.5.
+    ("mlx 0.22.1", LAST, "14.0", "14.0", Ok("cp313-cp313-macosx_13_0_arm64")),
+    ("mlx 0.22.1", LAST, "14.0", "14.1", Ok("cp313-cp313-macosx_14_0_arm64")),
+    ("mlx 0.22.1", LAST, "13.5", "14.0", Ok("cp313-cp313-macosx_13_0_arm64")),
+    ("mlx 0.22.1", LAST, "13.5", "15.0", Ok("cp313-cp313-macosx_14_0_arm64")),
+    // Others.
+    (
+        "onnxruntime 1.22.1",
+        LAST,
+        "13.0",
+        "13.3",
+        Err("needs macOS 13.3 although its tag says 13.0; your floor is 13.0"),
+    ),
+    ("onnxruntime 1.22.1", LAST, "13.3", "13.3", Ok("cp313-cp313-macosx_13_0_universal2")),
+    (
+        "onnxruntime 1.23.2",
+        LAST,
+        "13.3",
+        "14.0",
+        Err("needs macOS 13.4 although its tag says 13.0; your floor is 13.3"),
+    ),
+    ("onnxruntime 1.23.2", LAST, "13.4", "27.0", Ok("cp313-cp313-macosx_13_0_arm64")),
     // Two builds of one file: the later one wins, though the name of the plain one may come first.
     ("torch 2.10.0", LAST, "13.0", "13.0", Ok("2-cp313-none-macosx_11_0_arm64")),
     ("torch 2.10.0", LAST, "14.0", "27.0", Ok("2-cp313-none-macosx_11_0_arm64")),
@@ -155,7 +180,8 @@ fn what_a_host_takes_is_locked_and_loads() {
                 let file = host_file(&locked, &env, &host).expect("what fits the floor fits what is above it");
                 assert_eq!(host_file(&whole, &env, &host).as_ref(), Some(&file), "{release} {floor} {host}");
                 let wheel = name(release, &file);
-                let about = knowledge.wheels.iter().filter(|fact| fact.is_about(&wheel.name, &wheel.version, &wheel));
+                let about =
+                    knowledge.wheels_of(&wheel.name).filter(|fact| fact.is_about(&wheel.name, &wheel.version, &wheel));
                 about.for_each(|fact| assert!(fact.macos <= version(&host), "{wheel} on {host}"));
                 checked += 1;
             }

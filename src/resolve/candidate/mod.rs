@@ -149,25 +149,17 @@ impl Selector {
     pub fn knowing(mut self, knowledge: &Knowledge) -> Self {
         let Floor::Mac { macos: floor, .. } = self.target.floor else { return self };
         // What is wrong about machines below the floor only is not wrong here.
-        for fact in knowledge.wheels.iter().filter(|fact| fact.macos > floor) {
-            for package in &fact.packages {
-                match self.corrected.iter_mut().find(|one| one.package == *package) {
-                    Some(one) => one.facts.push(fact.clone()),
-                    None => {
-                        let (package, facts) = (package.clone(), vec![fact.clone()]);
-                        self.corrected.push(Corrected { package, facts, later: Vec::new() });
-                    }
-                }
-            }
-        }
-        for one in &mut self.corrected {
-            let between = one.facts.iter().map(|fact| fact.macos);
+        let matters = |fact: &&WheelFact| fact.macos > floor;
+        let packages = knowledge.wheels.iter().filter(matters).flat_map(|fact| &fact.packages);
+        for package in packages.collect::<BTreeSet<_>>() {
+            let facts: Vec<WheelFact> = knowledge.wheels_of(package).filter(matters).cloned().collect();
             // A macOS newer than the newest known counts as that one.
-            let known = |macos: &MacosVersion| {
+            let between = facts.iter().map(|fact| fact.macos).filter(|macos| {
                 macos.major() == floor.major() || self.later.iter().any(|later| later.major() == macos.major())
-            };
-            let later: BTreeSet<_> = self.later.iter().copied().chain(between.filter(known)).collect();
-            one.later = later.into_iter().collect();
+            });
+            let later: BTreeSet<MacosVersion> = self.later.iter().copied().chain(between).collect();
+            let later = later.into_iter().collect();
+            self.corrected.push(Corrected { package: package.clone(), facts, later });
         }
         self
     }
