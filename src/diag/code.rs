@@ -52,6 +52,7 @@ codes! {
     ForeignIndexSetting "foreign-index-setting" "pip or uv is set to another index than macml";
     NothingToUpgrade "nothing-to-upgrade" "a package to upgrade that no environment has";
     ExtraMissing "extra-missing" "an extra that the release does not have";
+    UnknownRule "unknown-rule" "a rule to switch off that macml does not have";
 }
 
 impl std::fmt::Display for Code {

@@ -27,6 +27,7 @@ mod read;
 
 mod in_force;
 mod judge;
+mod nearest;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;

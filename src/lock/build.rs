@@ -95,6 +95,7 @@ fn locked_env(answer: &Answer) -> LockedEnv {
         python_full: (!python_full.is_any()).then(|| python_full.clone()),
         inputs: answer.inputs,
         rules: answer.rules.clone(),
+        ignored: env.resolution.ignore_rules.clone(),
         packages: packages.iter().map(entry).collect(),
     }
 }

@@ -109,6 +109,8 @@ pub(crate) struct Environment {
     /// Patch releases of it that are left over, as PEP 440 specifiers; absent when all are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) python_full: Option<String>,
+    /// Names of macml's knowledge that macml.toml switched off for it, sorted.
+    pub(crate) ignore_rules: Vec<String>,
     /// Whether it was solved in this run, or kept from the lock.
     pub(crate) solved: bool,
     /// Its packages by name.
@@ -348,6 +350,7 @@ impl Environment {
             gpu: if locked.gpu == Gpu::Required { "required" } else { "optional" }.to_owned(),
             python: locked.python.to_string(),
             python_full: locked.python_full.as_ref().map(ToString::to_string),
+            ignore_rules: locked.ignored.clone(),
             solved: answer.origin == AnswerOrigin::Solved,
             packages: locked.packages.iter().map(package).collect(),
             held: answer.held.iter().map(ReportedHeld::from).collect(),
