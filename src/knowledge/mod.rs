@@ -40,7 +40,7 @@ use crate::pep::Version;
 pub use in_force::{Circumstances, Demand, InForce, Side};
 pub use judge::{Hit, Judgement, Reach, judge};
 pub use read::ReadError;
-pub use rule::Rule;
+pub use rule::{Force, Rule};
 
 use rule::Evidence;
 use wheels::{InnerTag, WheelFact};
