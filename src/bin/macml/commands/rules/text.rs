@@ -4,6 +4,7 @@ use macml::knowledge::Force;
 use macml::knowledge::Knowledge;
 use macml::knowledge::OneNight;
 use macml::knowledge::Rule;
+use macml::knowledge::rule::Advice;
 use macml::knowledge::rule::Confidence;
 use macml::knowledge::rule::Evidence;
 use macml::knowledge::rule::Release;
@@ -28,8 +29,7 @@ pub(super) fn text(selection: &Selection<'_>, knowledge: &Knowledge) -> String {
     let mut blocks: Vec<String> = Vec::new();
     if let Some(groups) = selection.list.as_ref().filter(|groups| !groups.is_empty()) {
         blocks.extend(groups.iter().map(|group| listed(group, selection.of_packages)));
-        let rules = groups.iter().map(|group| group.rules.len() + group.nights.len()).sum();
-        blocks.push(last_line(rules, knowledge));
+        blocks.push(last_line(groups, knowledge));
     }
     blocks.extend(selection.whole.iter().map(|piece| match piece {
         Piece::Rule(rule) => whole(rule),
@@ -38,15 +38,19 @@ pub(super) fn text(selection: &Selection<'_>, knowledge: &Knowledge) -> String {
     blocks.join("\n")
 }
 
-/// Says to what day it is true, and of what nothing is known.
-fn last_line(rules: usize, knowledge: &Knowledge) -> String {
-    let plural = if rules == 1 { "" } else { "s" };
-    let newest = knowledge.newest.iter().map(|(name, version)| format!("{name} {version}"));
-    format!(
-        "{rules} rule{plural}; knowledge of {}, with {} as the newest releases\n",
-        knowledge.date,
-        newest.collect::<Vec<_>>().join(", ")
-    )
+/// Says how much was listed, to what day it is true, and beyond which releases nothing is known.
+fn last_line(groups: &[Group<'_>], knowledge: &Knowledge) -> String {
+    let rules = groups.iter().map(|group| group.rules.len() + group.nights.len()).sum();
+    let wheels = groups.iter().map(|group| group.wheels.len() + group.inner_tags.len()).sum();
+    let count = |number: usize, one: &str, more: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        number => Some(format!("{number} {more}")),
+    };
+    let counts = [count(rules, "rule", "rules"), count(wheels, "fact on wheels", "facts on wheels")];
+    let counts = counts.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    let newest = knowledge.newest.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>();
+    format!("{counts}; knowledge of {}; newest releases known: {}\n", knowledge.date, newest.join(", "))
 }
 
 /// One line of the list in columns: name, versions, kind, scope, what it says in short.
@@ -122,7 +126,7 @@ impl From<&WheelFact> for Row {
             kind: WHEEL.to_owned(),
             scope: "-".to_owned(),
             says: format!("wheels of {} need macOS {}", both(&fact.packages), fact.macos),
-            below: ground(&fact.reason, &format!("{}: ", fact.confidence), &fact.evidence),
+            below: ground(format!("{} ({})", fact.reason, fact.confidence), &fact.evidence),
         }
     }
 }
@@ -137,19 +141,19 @@ impl From<&InnerTag> for Row {
             kind: WHEEL.to_owned(),
             scope: "-".to_owned(),
             says: format!("the tag inside wheels of {}{build} is wrong, the file name is right", both(&tag.packages)),
-            below: ground(&tag.reason, "", &tag.evidence),
+            below: ground(tag.reason.clone(), &tag.evidence),
         }
     }
 }
 
 /// Writes why something is so, and who says it.
-fn ground(reason: &str, before: &str, evidence: &[Evidence]) -> Vec<String> {
-    let evidence = evidence.iter().map(|one| format!("{before}{one}"));
-    std::iter::once(reason.to_owned()).chain(evidence).collect()
+fn ground(reason: String, evidence: &[Evidence]) -> Vec<String> {
+    std::iter::once(reason).chain(evidence.iter().map(ToString::to_string)).collect()
 }
 
-/// Writes what a rule says beside its package and versions.
+/// Writes what a rule says of its releases, with what must hold for it to count in parentheses.
 fn in_short(rule: &Rule) -> String {
+    let mut conditions = conditions(rule).into_iter().map(|condition| format!("on {condition}")).collect::<Vec<_>>();
     let says = match &rule.says {
         Says::Requires(any_of) => format!("needs {}", any_of.iter().map(plain).collect::<Vec<_>>().join(" or ")),
         Says::Conflicts(other) => format!("never beside {}", plain(other)),
@@ -157,23 +161,20 @@ fn in_short(rule: &Rule) -> String {
         Says::Unusable => "of no use on a Mac".to_owned(),
         Says::NeedsMacos(needs) => format!("needs macOS {needs}"),
         Says::NeedsPython(needs) => format!("needs Python {needs}"),
-        Says::Advice(advice) => {
-            let parts = [
-                advice.problem.map(|problem| problem.title().to_owned()),
-                advice.with.as_ref().map(|with| format!("beside {}", plain(with))),
-                advice.without.as_ref().map(|without| format!("without {}", plain(without))),
-                advice.prefer.as_ref().map(|prefer| format!("rather {}", plain(prefer))),
-            ];
-            match parts.into_iter().flatten().collect::<Vec<_>>() {
-                // All that it says is its reason.
-                parts if parts.is_empty() => rule.reason.trim_end_matches('.').to_owned(),
-                parts => parts.join(", "),
-            }
+        Says::Advice(Advice { with, without, prefer, problem }) => {
+            conditions.extend(with.as_ref().map(|with| format!("beside {}", plain(with))));
+            conditions.extend(without.as_ref().map(|without| format!("without {}", plain(without))));
+            let instead = match prefer {
+                Some(prefer) => format!("rather {}", plain(prefer)),
+                // Its reason says what to do, or all that there is to say.
+                None => rule.reason.trim_end_matches('.').to_owned(),
+            };
+            problem.iter().map(|problem| format!("{}: ", problem.title())).collect::<String>() + &instead
         }
     };
-    match conditions(rule) {
-        conditions if conditions.is_empty() => says,
-        conditions => format!("{says} ({})", conditions.join(", ")),
+    match conditions.is_empty() {
+        true => says,
+        false => format!("{says} ({})", conditions.join("; ")),
     }
 }
 
@@ -181,14 +182,14 @@ fn in_short(rule: &Rule) -> String {
 fn conditions(rule: &Rule) -> Vec<String> {
     let mut conditions = Vec::new();
     if !rule.macos.is_any() {
-        conditions.push(format!("on macOS {}", rule.macos));
+        conditions.push(format!("macOS {}", rule.macos));
     }
     if !rule.chips.is_empty() {
         let chips = rule.chips.iter().map(|generation| format!("m{generation}")).collect::<Vec<_>>();
-        conditions.push(format!("on {}", both(&chips)));
+        conditions.push(both(&chips));
     }
     if !rule.python.is_any() {
-        conditions.push(format!("on Python {}", rule.python));
+        conditions.push(format!("Python {}", rule.python));
     }
     conditions
 }
@@ -201,9 +202,9 @@ fn whole(rule: &Rule) -> String {
     fields.add("scope", [format!("{}: {}", rule.scope, lowercase(stake(rule.scope)))]);
     fields.add("demands", demands(rule));
     fields.add(
-        "counts",
+        "counts on",
         match conditions(rule) {
-            conditions if conditions.is_empty() => vec!["on every macOS, chip and Python".to_owned()],
+            conditions if conditions.is_empty() => vec!["every macOS, chip and Python".to_owned()],
             conditions => conditions,
         },
     );
@@ -260,7 +261,7 @@ impl Fields {
     }
 }
 
-/// Writes what must be so, alternatives one a line; nothing where advice is all.
+/// Writes what must be so, alternatives one a line; of advice when it counts and what is better.
 fn demands(rule: &Rule) -> Vec<String> {
     match &rule.says {
         Says::Requires(any_of) => {
@@ -271,14 +272,13 @@ fn demands(rule: &Rule) -> Vec<String> {
         Says::Unusable => vec!["another release".to_owned()],
         Says::NeedsMacos(needs) => vec![format!("macOS {needs}")],
         Says::NeedsPython(needs) => vec![format!("Python {needs}")],
-        Says::Advice(advice) => {
-            let lines = [
-                advice.problem.map(|problem| format!("nothing, but warns of {}", problem.title())),
-                advice.with.as_ref().map(|with| format!("counts only beside {}", plain(with))),
-                advice.without.as_ref().map(|without| format!("counts only without {}", plain(without))),
-                advice.prefer.as_ref().map(|prefer| format!("better: {}", plain(prefer))),
-            ];
-            lines.into_iter().flatten().collect()
+        Says::Advice(Advice { with, without, prefer, problem }) => {
+            let mut lines = vec!["nothing".to_owned()];
+            lines.extend(problem.map(|problem| format!("warns of {}", problem.title())));
+            lines.extend(with.as_ref().map(|with| format!("counts only beside {}", plain(with))));
+            lines.extend(without.as_ref().map(|without| format!("counts only without {}", plain(without))));
+            lines.extend(prefer.as_ref().map(|prefer| format!("better is {}", plain(prefer))));
+            lines
         }
     }
 }
@@ -344,5 +344,114 @@ fn both(names: &[impl ToString]) -> String {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
         None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use macml::knowledge::rule::Problem;
+
+    use super::*;
+
+    fn release(text: &str) -> Release {
+        let (name, versions) = text.split_once(' ').unwrap_or((text, "*"));
+        Release { name: name.parse().unwrap(), versions: versions.parse().unwrap() }
+    }
+
+    fn rule(says: Says, scope: Scope) -> Rule {
+        Rule {
+            id: "torch-rule".to_owned(),
+            package: "torch".parse().unwrap(),
+            versions: ">=2.15".parse().unwrap(),
+            says,
+            scope,
+            macos: Specifiers::any(),
+            chips: Vec::new(),
+            python: Specifiers::any(),
+            reason: "It does.".to_owned(),
+            evidence: vec![
+                Evidence::Wheel("torch-2.15.0-cp311-cp311-macosx_14_0_arm64.whl".to_owned()),
+                Evidence::Address("https://example.com/1".to_owned()),
+                Evidence::Files("torch".parse().unwrap()),
+            ],
+            confidence: Confidence::Measured,
+        }
+    }
+
+    fn advice(with: Option<&str>, without: Option<&str>, prefer: Option<&str>, problem: Option<Problem>) -> Says {
+        let [with, without, prefer] = [with, without, prefer].map(|text| text.map(release));
+        Says::Advice(Advice { with, without, prefer, problem })
+    }
+
+    #[test]
+    fn what_a_rule_says_fits_on_a_line() {
+        let check = |rule: &Rule, expected: &str| assert_eq!(in_short(rule), expected);
+        let import = |says| rule(says, Scope::Import);
+        check(&import(Says::Requires(vec![release("a"), release("b <2")])), "needs a or b <2");
+        check(&import(Says::Conflicts(release("numpy >=2"))), "never beside numpy >=2");
+        check(&import(Says::Unusable), "of no use on a Mac");
+        check(&rule(Says::Unusable, Scope::Gpu), "cannot use the GPU");
+        check(&import(advice(None, None, None, None)), "It does");
+        check(&import(advice(None, None, Some("torch <2"), None)), "rather torch <2");
+        check(&import(advice(Some("a >1"), Some("b"), None, None)), "It does (beside a >1; without b)");
+        check(&import(advice(None, None, None, Some(Problem::Slow))), "slowness: It does");
+        check(&import(advice(None, None, Some("a"), Some(Problem::Crash))), "a crash: rather a");
+        let narrow = Rule {
+            macos: ">=26.0,<27.0".parse().unwrap(),
+            chips: vec![1, 2],
+            python: ">=3.13".parse().unwrap(),
+            ..import(Says::NeedsMacos(">=26.2".parse().unwrap()))
+        };
+        check(&narrow, "needs macOS >=26.2 (on macOS >=26.0, <27.0; on m1 and m2; on Python >=3.13)");
+    }
+
+    #[test]
+    fn a_rule_is_shown_whole() {
+        let gpu = Rule { chips: vec![5], ..rule(Says::Requires(vec![release("a"), release("b <2")]), Scope::Gpu) };
+        let shown = anstream::adapter::strip_str(&whole(&gpu)).to_string();
+        let expected = "\
+torch-rule
+  `torch` >=2.15 needs `a` or `b` <2
+  package     torch >=2.15
+  kind        requires
+  scope       gpu: computing on the GPU
+  demands     a
+              or b <2
+  counts on   m5
+  binds       on Macs when `gpu = \"required\"`
+              if it counts on every chip from the declared one up
+  reason      It does.
+  confidence  measured: read out of published wheels; nothing was run on a Mac
+  evidence    torch-2.15.0-cp311-cp311-macosx_14_0_arm64.whl
+              https://example.com/1
+              files of torch
+  switch off  ignore-rules = [\"torch-rule\"] under `[resolution]` in macml.toml
+              then `macml lock` chooses as if it were not known; macml.lock says that it was ignored
+";
+        assert_eq!(shown, expected);
+        let told = whole(&rule(advice(Some("a"), None, Some("b"), Some(Problem::WrongNumbers)), Scope::Import));
+        let expected = "\
+  demands     nothing
+              warns of wrong results
+              counts only beside a
+              better is b
+  counts on   every macOS, chip and Python
+  binds       never; it is told where it applies
+";
+        assert!(told.contains(expected), "{told}");
+        assert!(told.contains("then nobody is told of it; macml.lock says that it was ignored\n"), "{told}");
+    }
+
+    #[test]
+    fn a_rule_binds_where_it_counts() {
+        let check = |rule: &Rule, expected: &[&str]| assert_eq!(binds(rule), expected);
+        let unusable = |scope| rule(Says::Unusable, scope);
+        check(&unusable(Scope::Install), &["always, on Macs"]);
+        check(&unusable(Scope::Convert), &["never; it is told where it applies"]);
+        let macos = || ">=26.0".parse().unwrap();
+        let floor = "if it counts at the declared macOS";
+        check(&Rule { macos: macos(), ..unusable(Scope::Import) }, &["always, on Macs", floor]);
+        let both = format!("{floor} and on every chip from the declared one up");
+        check(&Rule { macos: macos(), chips: vec![1], ..unusable(Scope::Import) }, &["always, on Macs", &both]);
     }
 }
