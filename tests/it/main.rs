@@ -25,6 +25,8 @@ mod properties;
 mod determinism;
 // Small universes with what must come out and why.
 mod scenarios;
+// Pairs of wheels of which it was read whether they load.
+mod truth;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
@@ -47,6 +49,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml rules`, and rules that a project ignores.
+mod rules;
 // The order of the stages, over an index in memory.
 mod pipeline;
 // Mistakes that people make, each told in one error and with nothing written.
