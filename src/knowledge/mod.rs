@@ -84,8 +84,7 @@ pub struct OneNight {
 impl OneNight {
     /// Writes where a reader finds the group and its ground.
     pub fn ground(&self) -> String {
-        let evidence = self.evidence.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        format!("rule `{}`: {} ({evidence})", self.id, self.reason)
+        format!("rule `{}`: {} ({})", self.id, self.reason, rule::named(&self.evidence))
     }
 }
 
