@@ -407,16 +407,7 @@ impl Solve<'_> {
     }
 
     fn request(&self, env: &EnvSpec, platform: Platform, preferences: Preferences) -> Result<Request, Error> {
-        let (indexes, direct) = (self.indexes(), direct(env, platform, self.folder)?);
-        Ok(Request {
-            env: env.clone(),
-            platform,
-            indexes,
-            preferences,
-            direct,
-            python: None,
-            knowledge: Knowledge::built_in(),
-        })
+        request(&self.project.manifest, self.folder, env, platform, preferences)
     }
 
     /// Says of the answers kept which of their roots have newer releases, and why those are not in the lock: from the
@@ -445,16 +436,33 @@ impl Solve<'_> {
             }
         }
     }
+}
 
-    /// Names the indexes that serve packages which name none: the manifest's, then the default one.
-    fn indexes(&self) -> Vec<IndexName> {
-        let own = self.project.manifest.indexes.iter().filter(|index| !index.explicit);
-        let mut names = own.map(|index| IndexName::from(&*index.name)).collect::<Vec<_>>();
-        if self.project.manifest.indexes.iter().all(|index| index.name != builtin::DEFAULT) {
-            names.push(builtin::DEFAULT.into());
-        }
-        names
+/// Puts together what is asked of the solver for an environment of a manifest, which need not be declared there;
+/// `folder` is the project's.
+///
+/// # Errors
+/// When a wheel by path or address has a file name that says nothing.
+pub fn request(
+    manifest: &Manifest,
+    folder: &Path,
+    env: &EnvSpec,
+    platform: Platform,
+    preferences: Preferences,
+) -> Result<Request, Error> {
+    let direct = direct(env, platform, folder)?;
+    let (indexes, knowledge) = (indexes(manifest), Knowledge::built_in());
+    Ok(Request { env: env.clone(), platform, indexes, preferences, direct, python: None, knowledge })
+}
+
+/// Names the indexes that serve packages which name none: the manifest's, then the default one.
+fn indexes(manifest: &Manifest) -> Vec<IndexName> {
+    let own = manifest.indexes.iter().filter(|index| !index.explicit);
+    let mut names = own.map(|index| IndexName::from(&*index.name)).collect::<Vec<_>>();
+    if manifest.indexes.iter().all(|index| index.name != builtin::DEFAULT) {
+        names.push(builtin::DEFAULT.into());
     }
+    names
 }
 
 /// A kept answer, and what it takes to say which newer releases there are.

@@ -1,0 +1,162 @@
+//! How a table is read: the mark of a cell, its reason in a few words, columns that do not differ.
+
+use std::ops::RangeInclusive;
+
+use crate::knowledge::Rule;
+use crate::pep::PackageName;
+use crate::pep::Version;
+use crate::target::MacosVersion;
+use crate::target::PythonMinor;
+
+use super::Answer;
+use super::Cell;
+use super::Table;
+
+/// What a cell says at first sight.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Mark {
+    /// There is a set, and nothing is known against it.
+    Fine,
+    /// There is a set with a release later than the knowledge.
+    Unknown,
+    /// There is a set, and something goes wrong with it.
+    Problems,
+    /// There is none.
+    Refused,
+}
+
+impl Mark {
+    /// Every mark.
+    pub const ALL: [Self; 4] = [Self::Fine, Self::Unknown, Self::Problems, Self::Refused];
+
+    /// Returns it as signs that need no colour.
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Fine => "ok",
+            Self::Unknown => "?",
+            Self::Problems => "!",
+            Self::Refused => "-",
+        }
+    }
+
+    /// Returns what it means.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Fine => "works, by all that is known",
+            Self::Unknown => "solved, but later than the knowledge: nothing is known of it",
+            Self::Problems => "solved, with known problems",
+            Self::Refused => "no set",
+        }
+    }
+}
+
+impl Cell {
+    /// Returns what the cell says at first sight. Known problems go before what is unknown.
+    pub fn mark(&self) -> Mark {
+        match &self.answer {
+            Answer::Refusal(_) => Mark::Refused,
+            Answer::Set(_) if !self.problems.is_empty() => Mark::Problems,
+            Answer::Set(_) if !self.unknown.is_empty() => Mark::Unknown,
+            Answer::Set(_) => Mark::Fine,
+        }
+    }
+
+    /// Returns the version of a package, if the cell has a set with it.
+    pub fn version(&self, name: &PackageName) -> Option<&Version> {
+        match &self.answer {
+            Answer::Set(set) => set.get(name),
+            Answer::Refusal(_) => None,
+        }
+    }
+
+    /// Returns why there is no set, in a few words; `None` when there is one.
+    pub fn reason(&self) -> Option<String> {
+        match &self.answer {
+            Answer::Set(_) => None,
+            Answer::Refusal(reasons) => Some(short(reasons.first().map_or("", String::as_str))),
+        }
+    }
+
+    /// Returns whether two cells say the same, apart from where they stand.
+    fn says_what(&self, other: &Self, asked: &[PackageName]) -> bool {
+        (self.mark(), &self.problems, &self.unknown) == (other.mark(), &other.problems, &other.unknown)
+            && asked.iter().all(|name| self.version(name) == other.version(name))
+            && self.reason() == other.reason()
+    }
+}
+
+impl Table {
+    /// Returns whether some cell has a set.
+    pub fn has_answer(&self) -> bool {
+        !self.answered().is_empty()
+    }
+
+    /// Returns the rows in which some cell has a set.
+    pub fn answered(&self) -> Vec<&[Cell]> {
+        let some = |row: &&Vec<Cell>| row.iter().any(|cell| cell.mark() != Mark::Refused);
+        self.rows.iter().filter(some).map(Vec::as_slice).collect()
+    }
+
+    /// Says of the Pythons without any set why that is, on the newest macOS: those with the same reason together.
+    pub fn unanswered(&self) -> Vec<(Vec<PythonMinor>, String)> {
+        let mut all: Vec<(Vec<PythonMinor>, String)> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.iter().all(|cell| cell.mark() == Mark::Refused)) {
+            let Some((python, reason)) = row.last().and_then(|cell| Some((cell.python, cell.reason()?))) else { continue };
+            let reason = reason.replace(&format!("Python {python}"), "this Python");
+            match all.iter_mut().find(|(_, known)| *known == reason) {
+                Some((pythons, _)) => pythons.push(python),
+                None => all.push((vec![python], reason)),
+            }
+        }
+        all
+    }
+
+    /// Groups neighbouring columns that say the same in every row with an answer, as positions in `axes.floors`.
+    pub fn columns(&self) -> Vec<RangeInclusive<usize>> {
+        let rows = self.answered();
+        let alike = |one: usize, two: usize| rows.iter().all(|row| row[one].says_what(&row[two], &self.asked));
+        let mut groups: Vec<RangeInclusive<usize>> = Vec::new();
+        for at in 0..self.axes.floors.len() {
+            match groups.last_mut().filter(|group| alike(*group.start(), at)) {
+                Some(group) => *group = *group.start()..=at,
+                None => groups.push(at..=at),
+            }
+        }
+        groups
+    }
+
+    /// Writes the heading of a group of columns: `14.0`, or `13.0-14.4`.
+    pub fn heading(&self, group: &RangeInclusive<usize>) -> String {
+        let (first, last) = (self.axes.floors[*group.start()], self.axes.floors[*group.end()]);
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    }
+
+    /// Lists the rules that tell of problems of the cells, in the order in which they are met, each with its cells.
+    pub fn problems(&self) -> Vec<(&Rule, Vec<(PythonMinor, MacosVersion)>)> {
+        let mut all: Vec<(&Rule, Vec<(PythonMinor, MacosVersion)>)> = Vec::new();
+        for cell in self.rows.iter().flatten() {
+            for rule in cell.problems.iter().filter_map(|id| self.knowledge.rule(id)) {
+                match all.iter_mut().find(|(known, _)| known.id == rule.id) {
+                    Some((_, cells)) => cells.push((cell.python, cell.macos)),
+                    None => all.push((rule, vec![(cell.python, cell.macos)])),
+                }
+            }
+        }
+        all
+    }
+}
+
+/// The most characters of a reason in a few words.
+const LONGEST: usize = 90;
+
+/// Cuts a reason to what can be read at a glance: what the table says by itself (its floor) and second thoughts go.
+fn short(reason: &str) -> String {
+    let own = reason.find("; your floor is").map_or(reason, |at| &reason[..at]);
+    match own.char_indices().nth(LONGEST) {
+        None => own.to_owned(),
+        Some((at, _)) => {
+            let end = own[..at].rfind(' ').unwrap_or(at);
+            format!("{}…", own[..end].trim_end_matches([',', ';', ':']))
+        }
+    }
+}
