@@ -32,11 +32,7 @@ pub fn pythons(range: &Specifiers) -> Vec<PythonMinor> {
 
 /// Lists the macOS versions at which answers for `packages` may change: the majors, and the floors that rules and wheels
 /// of these packages name; besides `own`.
-pub(super) fn floors(
-    knowledge: &Knowledge,
-    packages: &[&PackageName],
-    own: Option<MacosVersion>,
-) -> Vec<MacosVersion> {
+pub(super) fn floors(knowledge: &Knowledge, packages: &[&PackageName], own: Option<MacosVersion>) -> Vec<MacosVersion> {
     let mut named: Vec<MacosVersion> = own.into_iter().collect();
     for name in packages {
         let rules = knowledge.about(name).filter(|rule| rule.package == **name);

@@ -261,7 +261,8 @@ pub fn answer(
     let open = tables.iter().flatten().flatten().filter(|answer| answer.is_none()).count();
     if open > 0 {
         let mut source = connect().map_err(Error::Connect)?;
-        let mut solving = Solving { facts: Facts::new(&mut *source, progress), progress, kept: &mut kept, done: 0, open };
+        let mut solving =
+            Solving { facts: Facts::new(&mut *source, progress), progress, kept: &mut kept, done: 0, open };
         for ((question, axes), table) in questions.iter().zip(&mut tables) {
             solving.fill(question, axes, table)?;
         }

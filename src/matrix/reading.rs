@@ -5,7 +5,6 @@ use std::ops::RangeInclusive;
 use crate::knowledge::Rule;
 use crate::pep::PackageName;
 use crate::pep::Version;
-use crate::target::MacosVersion;
 use crate::target::PythonMinor;
 
 use super::Answer;
@@ -101,7 +100,9 @@ impl Table {
     pub fn unanswered(&self) -> Vec<(Vec<PythonMinor>, String)> {
         let mut all: Vec<(Vec<PythonMinor>, String)> = Vec::new();
         for row in self.rows.iter().filter(|row| row.iter().all(|cell| cell.mark() == Mark::Refused)) {
-            let Some((python, reason)) = row.last().and_then(|cell| Some((cell.python, cell.reason()?))) else { continue };
+            let Some((python, reason)) = row.last().and_then(|cell| Some((cell.python, cell.reason()?))) else {
+                continue;
+            };
             let reason = reason.replace(&format!("Python {python}"), "this Python");
             match all.iter_mut().find(|(_, known)| *known == reason) {
                 Some((pythons, _)) => pythons.push(python),
@@ -132,13 +133,13 @@ impl Table {
     }
 
     /// Lists the rules that tell of problems of the cells, in the order in which they are met, each with its cells.
-    pub fn problems(&self) -> Vec<(&Rule, Vec<(PythonMinor, MacosVersion)>)> {
-        let mut all: Vec<(&Rule, Vec<(PythonMinor, MacosVersion)>)> = Vec::new();
+    pub fn problems(&self) -> Vec<(&Rule, Vec<&Cell>)> {
+        let mut all: Vec<(&Rule, Vec<&Cell>)> = Vec::new();
         for cell in self.rows.iter().flatten() {
             for rule in cell.problems.iter().filter_map(|id| self.knowledge.rule(id)) {
                 match all.iter_mut().find(|(known, _)| known.id == rule.id) {
-                    Some((_, cells)) => cells.push((cell.python, cell.macos)),
-                    None => all.push((rule, vec![(cell.python, cell.macos)])),
+                    Some((_, cells)) => cells.push(cell),
+                    None => all.push((rule, vec![cell])),
                 }
             }
         }

@@ -9,9 +9,10 @@ use clap::CommandFactory as _;
 use clap::FromArgMatches as _;
 
 use crate::commands::lock::LockArgs;
+use crate::commands::matrix::MatrixArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
-const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"])];
+const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"]), ("Repair", &["matrix"])];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
     Lock(LockArgs),
+    Matrix(MatrixArgs),
 }
 
 /// What every verb takes.

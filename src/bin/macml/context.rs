@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use macml::index::Config;
 use macml::index::ConfigFile;
+use macml::index::IndexAddress;
+use macml::index::Mirror;
+use macml::manifest::Manifest;
+use macml::manifest::model::IndexSpec;
 use macml::sys::Env;
 use macml::sys::fs;
 
 use crate::args::ColorArg;
+use crate::args::FormatArg;
 use crate::args::GlobalArgs;
 use crate::error::CommandError;
 use crate::printer::Level;
@@ -87,6 +93,33 @@ impl Context {
         Ok(Self { start, level, progress, cache_dir, config, cwd, env })
     }
 
+    /// Decides for whom is printed.
+    pub(crate) fn format(&self, typed: Option<FormatArg>) -> Result<FormatArg, CommandError> {
+        match (typed, self.env.get("MACML_OUTPUT_FORMAT")) {
+            (Some(format), _) => Ok(format),
+            (None, Some(text)) => <FormatArg as clap::ValueEnum>::from_str(text, false).map_err(|_| {
+                CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT"))
+                    .hint("use `text` or `json`")
+            }),
+            (None, None) => Ok(FormatArg::Text),
+        }
+    }
+
+    /// Puts together how indexes are reached: the user's settings, changed by what was typed.
+    pub(crate) fn config(&self, offline: bool, mirrors: &[String]) -> Result<Config, CommandError> {
+        let config = Config::load(self.env.clone(), &self.config);
+        let mut config = config.map_err(|error| CommandError::from_config(error, self))?;
+        config.offline |= offline;
+        if let Some(folder) = &self.cache_dir {
+            config.cache_dir = Some(folder.clone());
+        }
+        if !mirrors.is_empty() {
+            let mirrors = mirrors.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
+            config.mirrors = mirrors.map_err(|reason| CommandError::usage(format!("`--mirror`: {reason}")))?;
+        }
+        Ok(config)
+    }
+
     /// Returns `path` as people know it: relative to the working folder where it lies in it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {
@@ -94,6 +127,16 @@ impl Context {
             Ok(inside) => inside.display().to_string(),
             Err(_) => path.display().to_string(),
         }
+    }
+}
+
+/// Adds what a manifest says of its indexes.
+pub(crate) fn serving(config: &Config, manifest: &Manifest) -> Config {
+    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+    Config {
+        indexes: manifest.indexes.iter().map(address).collect(),
+        need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
+        ..config.clone()
     }
 }
 
