@@ -62,22 +62,22 @@ p{margin:.25rem 0;max-width:48rem}
 table{border-collapse:separate;border-spacing:2px;font-size:.9rem}
 caption{text-align:left;color:var(--quiet);padding:0 0 .4rem}
 th{background:var(--head);text-align:left;vertical-align:top;padding:.45rem .6rem;font-weight:600;white-space:nowrap}
-td{vertical-align:top;padding:.45rem .6rem;min-width:8.5rem;max-width:17rem}
+td{vertical-align:top;padding:.45rem .6rem;width:13rem;min-width:11rem;max-width:13rem}
 tbody th{position:sticky;left:0}
 .mark{font-weight:700}
 .set{list-style:none;margin:.2rem 0 0;padding:0}
 .set li{display:flex;justify-content:space-between;gap:.75rem;white-space:nowrap}
 .set b{font-weight:600;font-variant-numeric:tabular-nums}
-details{margin-top:.3rem}
-summary{cursor:pointer;text-decoration:underline;text-underline-offset:.15em}
+summary{cursor:pointer}
+summary:hover{text-decoration:underline}
 summary:focus-visible,.scroll:focus-visible,a:focus-visible{outline:2px solid currentColor;outline-offset:2px}
-details ul,.list{margin:.3rem 0 0;padding-left:1.1rem}
+details ul,.list{margin:.3rem 0 .5rem;padding-left:1.1rem}
 details li,.list li{overflow-wrap:anywhere}
 .legend{display:flex;flex-wrap:wrap;gap:.35rem .75rem;list-style:none;margin:.75rem 0;padding:0}
 .legend li{padding:.1rem .5rem}
 code{font:.95em ui-monospace,SFMono-Regular,Menlo,monospace;overflow-wrap:anywhere}
 .list{max-width:60rem}
-@media print{.scroll{overflow:visible}tbody th{position:static}td,th,.legend li{border:1px solid var(--line)}tr,li{break-inside:avoid}summary{text-decoration:none}main{max-width:none;padding:0}table{font-size:.75rem}td{min-width:0}}
+@media print{.scroll{overflow:visible}tbody th{position:static}td,th,.legend li{border:1px solid var(--line)}tr,li{break-inside:avoid}main{max-width:none;padding:0}table{font-size:.75rem}td{min-width:0}}
 ";
 
 /// Makes the page.
@@ -99,8 +99,8 @@ pub(super) fn page(tables: &[Table]) -> String {
     line(html, "<h1>What works on which Python and macOS</h1>");
     line(
         html,
-        "<p>Each cell is the newest set of releases that can be installed together on an Apple Silicon Mac with that \
-         Python and at least that macOS.</p>",
+        "<p>Each cell is the newest set of releases that works together on Apple Silicon Macs with the Python of its row \
+         and the macOS of its column or a later one.</p>",
     );
     line(
         html,
@@ -144,10 +144,7 @@ fn section(html: &mut String, at: usize, table: &Table) {
             html,
             &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"t{at}\" tabindex=\"0\">\n<table>"),
         );
-        line(
-            html,
-            &format!("<caption>Newest working set by Python (rows) and lowest macOS (columns); {caption}</caption>"),
-        );
+        line(html, &format!("<caption>{caption}</caption>"));
         let heads = columns.iter().map(|group| {
             let heading = table.heading(group).replace('-', "\u{2013}");
             format!("<th scope=\"col\">macOS {heading}</th>")
@@ -171,15 +168,29 @@ fn section(html: &mut String, at: usize, table: &Table) {
 fn cell(html: &mut String, table: &Table, row: &[Cell], group: &RangeInclusive<usize>) {
     let cell = &row[*group.start()];
     let mark = cell.mark();
-    line(html, &format!("<td class=\"{}\">", class(mark)));
-    let sign = escaped(mark.sign());
-    let words = match mark {
-        Mark::Fine => String::new(),
-        Mark::Unknown => " unknown".to_owned(),
-        Mark::Problems => format!(" {}", count(cell.problems.len(), "known problem")),
-        Mark::Refused => " none".to_owned(),
+    let words = match (mark, cell.reason()) {
+        (Mark::Fine, _) => String::new(),
+        (Mark::Unknown, _) => " unknown".to_owned(),
+        (Mark::Problems, _) => format!(" {}", count(cell.problems.len(), "known problem")),
+        (Mark::Refused, reason) => format!(" none: {}", prose(&reason.unwrap_or_default())),
     };
-    line(html, &format!("<span class=\"mark\">{sign}</span>{words}"));
+    let head = format!("<span class=\"mark\">{}</span>{words}", escaped(mark.sign()));
+    let told: Vec<String> = match &cell.answer {
+        Answer::Refusal(reasons) => reasons.iter().map(|reason| prose(reason)).collect(),
+        Answer::Set(_) => {
+            let rules = cell.problems.iter().filter_map(|id| table.knowledge.rule(id));
+            rules.map(|rule| format!("<code>{}</code>: {}", escaped(&rule.id), prose(&rule.reason))).collect()
+        }
+    };
+    line(html, &format!("<td class=\"{}\">", class(mark)));
+    match told.is_empty() {
+        true => line(html, &head),
+        false => {
+            line(html, &format!("<details><summary>{head}</summary>\n<ul>"));
+            told.iter().for_each(|text| line(html, &format!("<li>{text}</li>")));
+            line(html, "</ul></details>");
+        }
+    }
     if mark != Mark::Refused {
         line(html, "<ul class=\"set\">");
         for name in &table.asked {
@@ -188,22 +199,6 @@ fn cell(html: &mut String, table: &Table, row: &[Cell], group: &RangeInclusive<u
             line(html, &format!("<li><span>{name}</span> <b>{}{unknown}</b></li>", escaped(&version)));
         }
         line(html, "</ul>");
-    }
-    let told: Vec<String> = match &cell.answer {
-        Answer::Refusal(reasons) => reasons.iter().map(|reason| prose(reason)).collect(),
-        Answer::Set(_) => {
-            let rules = cell.problems.iter().filter_map(|id| table.knowledge.rule(id));
-            rules.map(|rule| format!("<code>{}</code>: {}", escaped(&rule.id), prose(&rule.reason))).collect()
-        }
-    };
-    if !told.is_empty() {
-        let summary = match cell.reason() {
-            Some(reason) => prose(&reason),
-            None => "which".to_owned(),
-        };
-        line(html, &format!("<details><summary>{summary}</summary>\n<ul>"));
-        told.iter().for_each(|text| line(html, &format!("<li>{text}</li>")));
-        line(html, "</ul></details>");
     }
     line(html, "</td>");
 }
