@@ -19,8 +19,6 @@ pub struct Answer {
     pub resolution: Resolution,
     /// Digest of the parts of the manifest that it depends on.
     pub inputs: Sha256,
-    /// Ids of the knowledge that shaped it.
-    pub rules: Vec<String>,
 }
 
 /// Makes a lockfile of answers. `knowledge` is the date of the knowledge they were solved with, empty without any.
@@ -94,7 +92,7 @@ fn locked_env(answer: &Answer) -> LockedEnv {
         python: *python,
         python_full: (!python_full.is_any()).then(|| python_full.clone()),
         inputs: answer.inputs,
-        rules: answer.rules.clone(),
+        rules: answer.resolution.rules.clone(),
         packages: packages.iter().map(entry).collect(),
     }
 }

@@ -9,6 +9,7 @@ use std::ops::Bound;
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
+use crate::knowledge::rule::Scope;
 use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
@@ -69,6 +70,8 @@ pub(crate) struct Causes {
     pub(crate) python: bool,
     /// Some release was uploaded too late.
     pub(crate) too_new: bool,
+    /// A rule took part that binds only where the GPU is required.
+    pub(crate) gpu: bool,
     /// Packages of which only pre-releases lie in range.
     pub(crate) prereleases: Vec<PackageName>,
     /// Packages that took part.
@@ -78,20 +81,23 @@ pub(crate) struct Causes {
 /// Explains a refusal.
 pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusal) -> Result<Explanation, Error> {
     let run = RefCell::new(Run::new(request, facts, &refusal.admitted));
-    let mut teller = Teller { run: &run, told: Vec::new(), lines: Vec::new(), causes: Causes::default() };
+    let mut teller =
+        Teller { run: &run, told: Vec::new(), lines: Vec::new(), grounds: Vec::new(), causes: Causes::default() };
     teller.walk(&refusal.tree)?;
     teller.source_only_roots();
-    let Teller { told, lines, causes, .. } = teller;
+    let Teller { told, lines, grounds, causes, .. } = teller;
     let all = run.borrow().minors();
     let order = |line: &Line| request.env.roots.iter().position(|root| root.span == line.span);
     let mut lines = lines;
     lines.sort_by_key(order);
     lines.dedup();
+    let mut reasons = sentences(&told, &all);
+    reasons.extend(grounds.iter().filter_map(|id| request.knowledge.ground(id)));
     Ok(Explanation {
         env: request.env.name.clone(),
         platform: request.platform,
         lines,
-        reasons: sentences(&told, &all),
+        reasons,
         edits: Vec::new(),
         causes,
     })
@@ -138,6 +144,8 @@ enum Statement {
         other: String,
         wants: String,
     },
+    /// What a rule demands of releases of a package.
+    Rule { of: PackageName, text: String },
     /// Nothing of that package lies in a range: news only where nothing else is known of it.
     Empty { of: PackageName, text: String },
     /// Anything else about a package.
@@ -154,6 +162,8 @@ struct Teller<'t, 'r, 's> {
     run: &'t RefCell<Run<'r, 's>>,
     told: Vec<Told>,
     lines: Vec<Line>,
+    /// The rules that took part, by name.
+    grounds: Vec<String>,
     causes: Causes,
 }
 
@@ -185,11 +195,24 @@ impl Teller<'_, '_, '_> {
     fn leaf(&mut self, external: &External<Node, VersionRange, String>) -> Result<(), Error> {
         match external {
             External::FromDependencyOf(Node::Python, _, Node::Release { name, .. }, _) => self.own_line(name),
+            External::FromDependencyOf(Node::Rule { at, minor }, _, other, _) => {
+                if let Node::Release { name, .. } = other {
+                    self.package(name);
+                }
+                self.rule(*at, *minor);
+            }
+            External::FromDependencyOf(_, _, Node::Rule { at, minor }, _)
+            | External::NoVersions(Node::Rule { at, minor }, _) => self.rule(*at, *minor),
+            External::FromDependencyOf(Node::Release { name, .. }, _, Node::Night { at, minor }, _) => {
+                self.night(*at, name, *minor);
+            }
             External::FromDependencyOf(by, own, other, range) => {
                 let (name, extra, minor) = match by {
                     Node::Release { name, minor, .. } => (name, None, minor),
                     Node::Needs { name, extra, minor } => (name, Some(extra.clone()), minor),
-                    Node::Root | Node::Python | Node::PythonFull(_) => return Ok(()),
+                    Node::Root | Node::Python | Node::PythonFull(_) | Node::Rule { .. } | Node::Night { .. } => {
+                        return Ok(());
+                    }
                 };
                 let (other, wants) = match other {
                     Node::Release { name: other, .. } | Node::Needs { name: other, .. } if other == name => {
@@ -207,7 +230,9 @@ impl Teller<'_, '_, '_> {
                         self.causes.python = true;
                         ("Python".to_owned(), describe(range))
                     }
-                    Node::Needs { .. } | Node::Root | Node::Python => return Ok(()),
+                    Node::Needs { .. } | Node::Root | Node::Python | Node::Rule { .. } | Node::Night { .. } => {
+                        return Ok(());
+                    }
                 };
                 let which = self.simplified(name, *minor, own)?;
                 let by = name.clone();
@@ -235,6 +260,34 @@ impl Teller<'_, '_, '_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tells what a rule demands, and remembers it for its ground.
+    fn rule(&mut self, at: usize, minor: PythonMinor) {
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
+        self.package(&rule.package);
+        self.ground(&rule.id, rule.scope);
+        let text = format!("{} (rule `{}`)", rule.statement(), rule.id);
+        self.say(minor, Statement::Rule { of: rule.package.clone(), text });
+    }
+
+    /// Tells that nightly builds must be of one night.
+    fn night(&mut self, at: usize, name: &PackageName, minor: PythonMinor) {
+        let in_force = self.run.borrow().in_force.clone();
+        let group = &in_force.knowledge().one_night[at];
+        self.package(name);
+        self.ground(&group.id, Scope::Import);
+        let names = group.packages.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let text = format!("nightly builds of {names} must be of one night (rule `{}`)", group.id);
+        self.say(minor, Statement::Rule { of: name.clone(), text });
+    }
+
+    fn ground(&mut self, id: &str, scope: Scope) {
+        self.causes.gpu |= scope == Scope::Gpu;
+        if self.grounds.iter().all(|known| known != id) {
+            self.grounds.push(id.to_owned());
+        }
     }
 
     fn package(&mut self, name: &PackageName) {
@@ -357,6 +410,10 @@ impl Teller<'_, '_, '_> {
                 Unfit::TooNew { .. } => self.causes.too_new = true,
                 _ => {}
             },
+            Absence::Known(known) => {
+                self.ground(&known.rule, known.scope);
+                self.causes.macos.extend(known.macos.filter(|macos| !self.causes.macos.contains(macos)));
+            }
             Absence::Prerelease if !self.causes.prereleases.contains(name) => {
                 self.causes.prereleases.push(name.clone());
             }
@@ -478,7 +535,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
             told.minor == minor
                 && match &told.statement {
                     Statement::Asks { by, .. } => by == of,
-                    Statement::About { of: other, .. } => other == of,
+                    Statement::About { of: other, .. } | Statement::Rule { of: other, .. } => other == of,
                     Statement::Empty { .. } => false,
                 }
         })
@@ -493,7 +550,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
     for (at, Told { minor, statement }) in told.iter().enumerate() {
         match statement {
             Statement::About { of, text } if asks(of, *minor) => rest.push((*minor, text.clone())),
-            Statement::About { text, .. } => lines.push((*minor, text.clone())),
+            Statement::About { text, .. } | Statement::Rule { text, .. } => lines.push((*minor, text.clone())),
             Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
             Statement::Empty { .. } => {}
             Statement::Asks { .. } if done.contains(&at) => {}

@@ -435,7 +435,7 @@ pub fn admits(requires: &Specifiers, python: PythonMinor) -> bool {
 }
 
 /// Writes `14` for 14.0 and `13.3` for 13.3.
-struct Short(MacosVersion);
+pub(super) struct Short(pub(super) MacosVersion);
 
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
