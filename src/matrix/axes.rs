@@ -34,9 +34,18 @@ pub fn pythons(range: &Specifiers) -> Vec<PythonMinor> {
 /// of these packages name; besides `own`.
 pub(super) fn floors(knowledge: &Knowledge, packages: &[&PackageName], own: Option<MacosVersion>) -> Vec<MacosVersion> {
     let mut named: Vec<MacosVersion> = own.into_iter().collect();
-    for name in packages {
-        let rules = knowledge.about(name).filter(|rule| rule.package == **name);
-        rules.for_each(|rule| named.extend(changes(rule)));
+    // Also of those that rules bring in, as TensorFlow its Metal plugin.
+    let mut involved: Vec<&PackageName> = packages.to_vec();
+    let mut at = 0;
+    while let Some(name) = involved.get(at).copied() {
+        at += 1;
+        for rule in knowledge.about(name).filter(|rule| rule.package == *name) {
+            named.extend(changes(rule));
+            if let Says::Requires(any_of) = &rule.says {
+                let new = any_of.iter().map(|one| &one.name).filter(|name| !involved.contains(name));
+                involved.extend(new.collect::<Vec<_>>());
+            }
+        }
         named.extend(knowledge.wheels_of(name).map(|fact| fact.macos));
     }
     named.retain(|macos| Some(*macos) == own || (*macos >= OLDEST && macos.major() <= MacosVersion::NEWEST_MAJOR));

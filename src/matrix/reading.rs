@@ -5,6 +5,7 @@ use std::ops::RangeInclusive;
 use crate::knowledge::Rule;
 use crate::pep::PackageName;
 use crate::pep::Version;
+use crate::target::MacosVersion;
 use crate::target::PythonMinor;
 
 use super::Answer;
@@ -112,18 +113,51 @@ impl Table {
         all
     }
 
-    /// Groups neighbouring columns that say the same in every row with an answer, as positions in `axes.floors`.
+    /// Says of the macOS versions without any set, while others have one, why that is, under the newest Python: those
+    /// with the same reason together.
+    pub fn unanswered_floors(&self) -> Vec<(Vec<MacosVersion>, String)> {
+        let mut all: Vec<(Vec<MacosVersion>, String)> = Vec::new();
+        let Some(newest) = self.answered().pop() else { return all };
+        for (at, macos) in self.axes.floors.iter().enumerate().filter(|(at, _)| !self.is_answered(*at)) {
+            let Some(reason) = newest[at].reason() else { continue };
+            match all.iter_mut().find(|(_, known)| *known == reason) {
+                Some((floors, _)) => floors.push(*macos),
+                None => all.push((vec![*macos], reason)),
+            }
+        }
+        all
+    }
+
+    /// Returns whether some cell of a column has a set.
+    fn is_answered(&self, at: usize) -> bool {
+        self.rows.iter().any(|row| row[at].mark() != Mark::Refused)
+    }
+
+    /// Groups the columns with an answer: neighbours that say the same in every row with an answer are one. As positions
+    /// in `axes.floors`.
     pub fn columns(&self) -> Vec<RangeInclusive<usize>> {
         let rows = self.answered();
         let alike = |one: usize, two: usize| rows.iter().all(|row| row[one].says_what(&row[two], &self.asked));
         let mut groups: Vec<RangeInclusive<usize>> = Vec::new();
-        for at in 0..self.axes.floors.len() {
-            match groups.last_mut().filter(|group| alike(*group.start(), at)) {
+        for at in (0..self.axes.floors.len()).filter(|at| self.is_answered(*at)) {
+            match groups.last_mut().filter(|group| group.end() + 1 == at && alike(*group.start(), at)) {
                 Some(group) => *group = *group.start()..=at,
                 None => groups.push(at..=at),
             }
         }
         groups
+    }
+
+    /// Writes columns by their ends: `14.0`, or `12.3, 14.0-15.0`; each end of a `-` is a column of its own.
+    pub fn spans(&self, floors: &[MacosVersion]) -> String {
+        let mut spans: Vec<RangeInclusive<usize>> = Vec::new();
+        for at in (0..self.axes.floors.len()).filter(|at| floors.contains(&self.axes.floors[*at])) {
+            match spans.last_mut().filter(|span| span.end() + 1 == at) {
+                Some(span) => *span = *span.start()..=at,
+                None => spans.push(at..=at),
+            }
+        }
+        spans.iter().map(|span| self.heading(span)).collect::<Vec<_>>().join(", ")
     }
 
     /// Writes the heading of a group of columns: `14.0`, or `13.0-14.4`.

@@ -216,9 +216,13 @@ fn notes(html: &mut String, table: &Table) {
         let pythons = pythons.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         format!("Python {pythons}: {}", prose(&reason))
     });
-    list("Pythons without any set", nothing.collect());
+    let later = table
+        .unanswered_floors()
+        .into_iter()
+        .map(|(floors, reason)| format!("macOS {}: {}", table.spans(&floors).replace('-', "\u{2013}"), prose(&reason)));
+    list("Without any set", nothing.chain(later).collect());
     let problems = report::problems(table).into_iter().map(|problem| {
-        let (versions, macos) = (escaped(&problem.versions.join(", ")), problem.macos.join(", "));
+        let (versions, macos) = (escaped(&problem.versions.join(", ")), problem.spans.replace('-', "\u{2013}"));
         let instead = problem.instead.map(|instead| format!(" Rather take {}.", prose(&instead))).unwrap_or_default();
         format!(
             "<code>{}</code> ({} {versions} on macOS {macos}): {}{instead}",

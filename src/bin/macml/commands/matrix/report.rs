@@ -136,6 +136,9 @@ pub(super) struct Problem {
     pub(super) versions: Vec<String>,
     /// The columns in which it shows.
     pub(super) macos: Vec<String>,
+    /// Those columns in short.
+    #[serde(skip)]
+    pub(super) spans: String,
     /// Why, as one sentence.
     pub(super) reason: String,
     /// What to take instead, where that is known.
@@ -246,6 +249,7 @@ pub(super) fn problems(table: &matrix::Table) -> Vec<Problem> {
             package: rule.package.to_string(),
             versions: texts(&versions),
             macos: texts(&macos),
+            spans: table.spans(&macos),
             reason: rule.reason.clone(),
             instead: rule.prefer().map(|prefer| prefer.to_string()),
         }

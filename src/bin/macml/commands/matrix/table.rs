@@ -52,6 +52,9 @@ fn lines(table: &Table) -> Vec<String> {
         let pythons = pythons.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         lines.extend(wrapped(&format!("nothing on Python {pythons}: {reason}"), ""));
     }
+    for (floors, reason) in table.unanswered_floors() {
+        lines.extend(wrapped(&format!("nothing on macOS {}: {reason}", table.spans(&floors)), ""));
+    }
     lines.extend(problems(table));
     lines.extend(unknown(table));
     lines
@@ -65,7 +68,10 @@ struct Notes {
 impl Notes {
     fn new(table: &Table) -> Self {
         let mut reasons: Vec<(String, String)> = Vec::new();
-        for reason in table.answered().into_iter().flatten().filter_map(Cell::reason) {
+        let columns = table.columns();
+        let rows = table.answered();
+        let shown = rows.iter().flat_map(|row| columns.iter().map(|group| &row[*group.start()]));
+        for reason in shown.filter_map(Cell::reason) {
             if reasons.iter().all(|(_, known)| *known != reason) {
                 reasons.push((key(reasons.len()), reason));
             }
@@ -191,7 +197,9 @@ fn blocks(table: &Table, notes: &Notes) -> Vec<Vec<String>> {
 
 /// Says what the marks stand for that are in the table.
 fn legend(table: &Table) -> Vec<String> {
-    let met: BTreeSet<Mark> = table.answered().into_iter().flatten().map(Cell::mark).collect();
+    let (rows, columns) = (table.answered(), table.columns());
+    let shown = rows.iter().flat_map(|row| columns.iter().map(|group| &row[*group.start()]));
+    let met: BTreeSet<Mark> = shown.map(Cell::mark).collect();
     let line = |mark: &Mark| {
         let sign = if *mark == Mark::Problems { "!n" } else { mark.sign() };
         let count = if *mark == Mark::Problems { " (n of them)" } else { "" };
@@ -206,7 +214,7 @@ fn problems(table: &Table) -> Vec<String> {
     for problem in super::report::problems(table) {
         let versions = problem.versions.join(", ");
         let instead = problem.instead.map(|instead| format!(" Rather take {instead}.")).unwrap_or_default();
-        let place = format!("{} {versions} on macOS {}", problem.package, problem.macos.join(", "));
+        let place = format!("{} {versions} on macOS {}", problem.package, problem.spans);
         let text = format!("`{}`: {} ({place}){instead}", problem.rule, problem.reason);
         lines.extend(wrapped(&text, "!   "));
     }
