@@ -148,22 +148,19 @@ impl Table {
         groups
     }
 
-    /// Writes columns by their ends: `14.0`, or `12.3, 14.0-15.0`; each end of a `-` is a column of its own.
+    /// Writes columns by their ends: `14.0`, or `12.3, 14.0-15.0`; what lies between the ends are columns too.
     pub fn spans(&self, floors: &[MacosVersion]) -> String {
-        let mut spans: Vec<RangeInclusive<usize>> = Vec::new();
-        for at in (0..self.axes.floors.len()).filter(|at| floors.contains(&self.axes.floors[*at])) {
-            match spans.last_mut().filter(|span| span.end() + 1 == at) {
-                Some(span) => *span = *span.start()..=at,
-                None => spans.push(at..=at),
-            }
-        }
-        spans.iter().map(|span| self.heading(span)).collect::<Vec<_>>().join(", ")
+        spans(&self.axes.floors, floors)
+    }
+
+    /// Writes rows by their ends, as [`Table::spans`] does columns.
+    pub fn python_spans(&self, pythons: &[PythonMinor]) -> String {
+        spans(&self.axes.pythons, pythons)
     }
 
     /// Writes the heading of a group of columns: `14.0`, or `13.0-14.4`.
     pub fn heading(&self, group: &RangeInclusive<usize>) -> String {
-        let (first, last) = (self.axes.floors[*group.start()], self.axes.floors[*group.end()]);
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
+        self.spans(&self.axes.floors[group.clone()])
     }
 
     /// Lists the rules that tell of problems of the cells, in the order in which they are met, each with its cells.
@@ -181,6 +178,22 @@ impl Table {
     }
 }
 
+/// Writes some of all values by the ends of their runs.
+fn spans<T: PartialEq + ToString>(all: &[T], some: &[T]) -> String {
+    let mut runs: Vec<RangeInclusive<usize>> = Vec::new();
+    for at in (0..all.len()).filter(|at| some.contains(&all[*at])) {
+        match runs.last_mut().filter(|run| run.end() + 1 == at) {
+            Some(run) => *run = *run.start()..=at,
+            None => runs.push(at..=at),
+        }
+    }
+    let written = |run: &RangeInclusive<usize>| match (&all[*run.start()], &all[*run.end()]) {
+        (first, last) if first == last => first.to_string(),
+        (first, last) => format!("{}-{}", first.to_string(), last.to_string()),
+    };
+    runs.iter().map(written).collect::<Vec<_>>().join(", ")
+}
+
 /// The most characters of a reason in a few words.
 const LONGEST: usize = 90;
 
@@ -193,5 +206,28 @@ fn short(reason: &str) -> String {
             let end = own[..at].rfind(' ').unwrap_or(at);
             format!("{}…", own[..end].trim_end_matches([',', ';', ':']))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_written_by_their_ends() {
+        let check = |some: &[u8], wanted: &str| assert_eq!(spans(&[8, 9, 10, 11, 13], some), wanted);
+        check(&[9], "9");
+        check(&[8, 9, 10], "8-10");
+        check(&[8, 10, 11, 13], "8, 10-13");
+        check(&[], "");
+    }
+
+    #[test]
+    fn a_reason_in_a_few_words() {
+        let check = |reason: &str, wanted: &str| assert_eq!(short(reason), wanted);
+        check("`torch` 2.15.0: needs macOS 14; your floor is 13.0", "`torch` 2.15.0: needs macOS 14");
+        check("there is no `x` >=9; the newest release is 3", "there is no `x` >=9; the newest release is 3");
+        let cut = short(&"word ".repeat(40));
+        assert!(cut.chars().count() <= LONGEST && cut.ends_with(" word…"), "{cut}");
     }
 }

@@ -38,6 +38,8 @@ mod kept;
 mod direct;
 // What a person reads when an index is there, and when it is gone.
 mod online;
+// What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
+mod matrix;
 // Pages and METADATA of the real index.
 mod live_index;
 // macml and uv on the same real lists.

@@ -213,7 +213,7 @@ fn notes(html: &mut String, table: &Table) {
         }
     };
     let nothing = table.unanswered().into_iter().map(|(pythons, reason)| {
-        let pythons = pythons.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let pythons = table.python_spans(&pythons).replace('-', "\u{2013}");
         format!("Python {pythons}: {}", prose(&reason))
     });
     let later = table

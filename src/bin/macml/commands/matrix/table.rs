@@ -49,7 +49,7 @@ fn lines(table: &Table) -> Vec<String> {
         lines.extend(wrapped(reason, &format!("  {key}   ")));
     }
     for (pythons, reason) in table.unanswered() {
-        let pythons = pythons.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let pythons = table.python_spans(&pythons);
         lines.extend(wrapped(&format!("nothing on Python {pythons}: {reason}"), ""));
     }
     for (floors, reason) in table.unanswered_floors() {
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn sentences_are_broken_at_blanks() {
-        let text = "word ".repeat(30);
+        let text = "word ".repeat(40);
         let lines = wrapped(text.trim_end(), "  a   ");
         assert_eq!(lines.len(), 3, "{lines:?}");
         assert!(lines.iter().all(|line| line.len() <= WIDTH), "{lines:?}");
