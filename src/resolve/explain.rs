@@ -107,6 +107,35 @@ pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusa
     })
 }
 
+/// Says of every root that no index has that there is no such package, with the nearest name; empty when all exist.
+///
+/// # Errors
+/// When an index could not be asked.
+pub fn unknown_roots(request: &Request, facts: &mut Facts<'_>) -> Result<Vec<String>, Error> {
+    let admitted = super::Admitted::new();
+    let mut run = Run::new(request, facts, &admitted);
+    run.ask_roots();
+    let mut told: Vec<String> = Vec::new();
+    for minor in run.minors() {
+        for edge in run.root_edges(minor) {
+            if run.releases(&edge.name, minor)?.is_none() {
+                let text = nowhere(&run, &edge.name);
+                if !told.contains(&text) {
+                    told.push(text);
+                }
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// Says that no index has a package.
+fn nowhere(run: &Run<'_, '_>, name: &PackageName) -> String {
+    let asked = run.describe_indexes(name);
+    let near = meant(name.as_str()).or_else(|| nearest(name)).map(did_you_mean).unwrap_or_default();
+    format!("there is no package `{name}` on {asked}{near}")
+}
+
 /// What one leaf of the tree says.
 #[derive(Clone, PartialEq)]
 enum Statement {
@@ -332,9 +361,7 @@ impl Teller<'_, '_, '_> {
         let about = |text: String| Statement::About { of: name.clone(), newest: None, text };
         let releases = self.run.borrow_mut().releases(name, minor)?;
         let Some(releases) = releases else {
-            let asked = self.run.borrow().describe_indexes(name);
-            let near = meant(name.as_str()).or_else(|| nearest(name)).map(did_you_mean).unwrap_or_default();
-            return Ok(vec![about(format!("there is no package `{name}` on {asked}{near}"))]);
+            return Ok(vec![about(nowhere(&self.run.borrow(), name))]);
         };
         let points = releases.points();
         let inside: Vec<usize> = (0..points.len()).filter(|at| range.contains(&points[*at])).collect();

@@ -40,6 +40,8 @@ mod kept;
 mod direct;
 // What a person reads when an index is there, and when it is gone.
 mod online;
+// What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
+mod matrix;
 // Pages and METADATA of the real index.
 mod live_index;
 // That the knowledge can be true: its rules can match a release, and what they quote exists (live).

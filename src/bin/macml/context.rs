@@ -2,7 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use macml::index::Config;
 use macml::index::ConfigFile;
+use macml::index::IndexAddress;
+use macml::index::Mirror;
+use macml::manifest::Manifest;
+use macml::manifest::model::IndexSpec;
 use macml::sys::Env;
 use macml::sys::fs;
 
@@ -100,6 +105,21 @@ impl Context {
         }
     }
 
+    /// Puts together how indexes are reached: the user's settings, changed by what was typed.
+    pub(crate) fn config(&self, offline: bool, mirrors: &[String]) -> Result<Config, CommandError> {
+        let config = Config::load(self.env.clone(), &self.config);
+        let mut config = config.map_err(|error| CommandError::from_config(error, self))?;
+        config.offline |= offline;
+        if let Some(folder) = &self.cache_dir {
+            config.cache_dir = Some(folder.clone());
+        }
+        if !mirrors.is_empty() {
+            let mirrors = mirrors.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
+            config.mirrors = mirrors.map_err(|reason| CommandError::usage(format!("`--mirror`: {reason}")))?;
+        }
+        Ok(config)
+    }
+
     /// Returns `path` as people know it: relative to the working folder where it lies in it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {
@@ -107,6 +127,16 @@ impl Context {
             Ok(inside) => inside.display().to_string(),
             Err(_) => path.display().to_string(),
         }
+    }
+}
+
+/// Adds what a manifest says of its indexes.
+pub(crate) fn serving(config: &Config, manifest: &Manifest) -> Config {
+    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+    Config {
+        indexes: manifest.indexes.iter().map(address).collect(),
+        need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
+        ..config.clone()
     }
 }
 

@@ -11,6 +11,7 @@ use macml::index::ConfigError;
 use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
+use macml::matrix;
 use macml::pipeline;
 use macml::pipeline::Before;
 use macml::pipeline::Outcome;
@@ -197,6 +198,17 @@ impl CommandError {
             }
             E::Source(error) => Self::new(Kind::Index, error),
             E::OutOfTime => Self::new(Kind::Index, error),
+        }
+    }
+
+    /// Turns what stands in the way of a matrix into what people read.
+    pub(crate) fn from_matrix(error: matrix::Error) -> Self {
+        match error {
+            matrix::Error::Unknown(_) => Self::new(Kind::Unsatisfiable, error),
+            matrix::Error::Resolve(resolve::Error::Offline { .. }) => {
+                Self::new(Kind::Index, error).hint("run it once without `--offline` (or MACML_OFFLINE)")
+            }
+            matrix::Error::Connect(_) | matrix::Error::Resolve(_) => Self::new(Kind::Index, error),
         }
     }
 

@@ -12,9 +12,6 @@ use macml::diag::Code;
 use macml::diag::Finding;
 use macml::diag::Source;
 use macml::index;
-use macml::index::Config;
-use macml::index::IndexAddress;
-use macml::index::Mirror;
 use macml::index::OnlineSource;
 use macml::index::source::SourceError;
 use macml::lock::Diff;
@@ -22,7 +19,6 @@ use macml::lock::diff::Sign;
 use macml::lock::model::LockedEnv;
 use macml::manifest::Manifest;
 use macml::manifest::model::Gpu;
-use macml::manifest::model::IndexSpec;
 use macml::manifest::model::RootTable;
 use macml::pep::PackageName;
 use macml::pipeline;
@@ -48,6 +44,7 @@ use macml::target::PythonMinor;
 use crate::args::FormatArg;
 use crate::context;
 use crate::context::Context;
+use crate::context::serving;
 use crate::error;
 use crate::error::CommandError;
 use crate::printer::BAD;
@@ -137,7 +134,7 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
 
 fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome, CommandError> {
     let job = args.job(context)?;
-    let config = args.config(context)?;
+    let config = context.config(args.offline, &args.mirror)?;
     let mut connect = |manifest: &Manifest, reach: Reach| -> Result<Box<dyn index::source::Source>, SourceError> {
         let mut config = serving(&config, manifest);
         config.offline |= reach == Reach::Cache;
@@ -157,31 +154,7 @@ fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome
     Ok(outcome)
 }
 
-/// Adds what a manifest says of its indexes.
-fn serving(config: &Config, manifest: &Manifest) -> Config {
-    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
-    Config {
-        indexes: manifest.indexes.iter().map(address).collect(),
-        need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
-        ..config.clone()
-    }
-}
-
 impl LockArgs {
-    fn config(&self, context: &Context) -> Result<Config, CommandError> {
-        let config = Config::load(context.env.clone(), &context.config);
-        let mut config = config.map_err(|error| CommandError::from_config(error, context))?;
-        config.offline |= self.offline;
-        if let Some(folder) = &context.cache_dir {
-            config.cache_dir = Some(folder.clone());
-        }
-        if !self.mirror.is_empty() {
-            let mirrors = self.mirror.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
-            config.mirrors = mirrors.map_err(|reason| CommandError::usage(format!("`--mirror`: {reason}")))?;
-        }
-        Ok(config)
-    }
-
     fn job(&self, context: &Context) -> Result<Job, CommandError> {
         let trial = Trial { macos: self.macos, python: self.python };
         let moves = self.upgrade || !self.upgrade_package.is_empty() || trial != Trial::default() || self.dry_run;

@@ -1,4 +1,5 @@
 //! One file per verb: its arguments, whose comments are its help, and `run`.
 
 pub(crate) mod lock;
+pub(crate) mod matrix;
 pub(crate) mod rules;

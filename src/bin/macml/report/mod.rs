@@ -4,6 +4,7 @@
 //! or giving another meaning to a field takes a new number.
 
 pub(crate) mod lock;
+pub(crate) mod matrix;
 pub(crate) mod rules;
 
 /// Writes a report as one document with a final line end.
