@@ -1,13 +1,18 @@
 //! What the global options and the environment mean together: folders, colours, how much is said.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use macml::index::Config;
 use macml::index::ConfigFile;
 use macml::index::IndexAddress;
 use macml::index::Mirror;
+use macml::index::OnlineSource;
+use macml::index::source::{Source, SourceError};
 use macml::manifest::Manifest;
 use macml::manifest::model::IndexSpec;
+use macml::pipeline::Reach;
+use macml::progress::{Progress, Silent};
 use macml::sys::Env;
 use macml::sys::fs;
 
@@ -16,6 +21,7 @@ use crate::args::FormatArg;
 use crate::args::GlobalArgs;
 use crate::error::CommandError;
 use crate::printer::Level;
+use crate::progress::{Draw, Transfers};
 
 /// Everything a verb needs besides its own arguments.
 #[derive(Debug)]
@@ -137,6 +143,22 @@ pub(crate) fn serving(config: &Config, manifest: &Manifest) -> Config {
         indexes: manifest.indexes.iter().map(address).collect(),
         need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
         ..config.clone()
+    }
+}
+
+/// Makes what reaches the indexes of a manifest, with progress where that is worth showing.
+pub(crate) fn reaching<'a>(
+    config: &'a Config,
+    draw: &'a Arc<Draw>,
+) -> impl FnMut(&Manifest, Reach) -> Result<Box<dyn Source>, SourceError> + 'a {
+    |manifest, reach| {
+        let mut config = serving(config, manifest);
+        config.offline |= reach == Reach::Cache;
+        let progress: Arc<dyn Progress> = match reach {
+            Reach::Network => Arc::new(Transfers(draw.clone())),
+            Reach::Aside | Reach::Cache => Arc::new(Silent),
+        };
+        Ok(Box::new(OnlineSource::new(&config, progress)?))
     }
 }
 

@@ -12,6 +12,7 @@ use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
 use macml::matrix;
+use macml::pep::PackageName;
 use macml::pipeline;
 use macml::pipeline::Before;
 use macml::pipeline::Outcome;
@@ -209,6 +210,17 @@ impl CommandError {
                 Self::new(Kind::Index, error).hint("run it once without `--offline` (or MACML_OFFLINE)")
             }
             matrix::Error::Connect(_) | matrix::Error::Resolve(_) => Self::new(Kind::Index, error),
+        }
+    }
+
+    /// Makes the one for a package that was asked about and is in no environment.
+    pub(crate) fn not_in_lock(name: &PackageName, outcome: &Outcome) -> Self {
+        let error = Self::new(Kind::Unsatisfiable, format!("`{name}` is in no environment: nothing asks for it"));
+        let near = |other: &&PackageName| strsim::damerau_levenshtein(other.as_str(), name.as_str());
+        let names = outcome.lockfile.packages.iter().map(|package| &package.name);
+        match names.min_by_key(near).filter(|other| near(other) <= 1 + name.as_str().len() / 4) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
         }
     }
 

@@ -12,12 +12,9 @@ use macml::diag::Code;
 use macml::diag::Finding;
 use macml::diag::Source;
 use macml::index;
-use macml::index::OnlineSource;
-use macml::index::source::SourceError;
 use macml::lock::Diff;
 use macml::lock::diff::Sign;
 use macml::lock::model::LockedEnv;
-use macml::manifest::Manifest;
 use macml::manifest::model::Gpu;
 use macml::manifest::model::RootTable;
 use macml::pep::PackageName;
@@ -29,12 +26,9 @@ use macml::pipeline::Job;
 use macml::pipeline::KnownProblem;
 use macml::pipeline::Outcome;
 use macml::pipeline::Purpose;
-use macml::pipeline::Reach;
 use macml::pipeline::Trial;
 use macml::pipeline::Upgrade;
 use macml::pipeline::Verdict;
-use macml::progress::Progress;
-use macml::progress::Silent;
 use macml::resolve::resolution::Held;
 use macml::resolve::resolution::PythonHeld;
 use macml::target::Floor;
@@ -44,6 +38,7 @@ use macml::target::PythonMinor;
 use crate::args::FormatArg;
 use crate::context;
 use crate::context::Context;
+use crate::context::reaching;
 use crate::context::serving;
 use crate::error;
 use crate::error::CommandError;
@@ -55,7 +50,6 @@ use crate::printer::Printer;
 use crate::printer::WARN;
 use crate::printer::styled;
 use crate::progress::Draw;
-use crate::progress::Transfers;
 use crate::render;
 use crate::report;
 use crate::report::lock::Report;
@@ -135,16 +129,7 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
 fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome, CommandError> {
     let job = args.job(context)?;
     let config = context.config(args.offline, &args.mirror)?;
-    let mut connect = |manifest: &Manifest, reach: Reach| -> Result<Box<dyn index::source::Source>, SourceError> {
-        let mut config = serving(&config, manifest);
-        config.offline |= reach == Reach::Cache;
-        let progress: Arc<dyn Progress> = match reach {
-            Reach::Network => Arc::new(Transfers(draw.clone())),
-            Reach::Aside | Reach::Cache => Arc::new(Silent),
-        };
-        Ok(Box::new(OnlineSource::new(&config, progress)?))
-    };
-    let outcome = pipeline::lock(&job, &mut connect, &**draw);
+    let outcome = pipeline::lock(&job, &mut reaching(&config, draw), &**draw);
     let mut outcome = outcome.map_err(|error| CommandError::from_pipeline(error, context))?;
     if outcome.answers.iter().any(|answer| answer.origin == AnswerOrigin::Solved) {
         let config = serving(&config, &outcome.project.manifest);

@@ -3,3 +3,4 @@
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod rules;
+pub(crate) mod why;

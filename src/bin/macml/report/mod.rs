@@ -6,6 +6,7 @@
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod rules;
+pub(crate) mod why;
 
 /// Writes a report as one document with a final line end.
 pub(crate) fn text(report: &impl serde::Serialize) -> String {
