@@ -217,8 +217,13 @@ impl Teller<'_, '_, '_> {
                 }
                 self.rule(*at, *minor);
             }
-            External::FromDependencyOf(_, _, Node::Rule { at, minor }, _)
-            | External::NoVersions(Node::Rule { at, minor }, _) => self.rule(*at, *minor),
+            External::FromDependencyOf(by, _, Node::Rule { at, minor }, _) => {
+                if matches!(by, Node::Python) {
+                    self.own_lines_of(*at);
+                }
+                self.rule(*at, *minor);
+            }
+            External::NoVersions(Node::Rule { at, minor }, _) => self.rule(*at, *minor),
             External::FromDependencyOf(Node::Release { name, .. }, _, Node::Night { at, minor }, _) => {
                 self.night(*at, name, *minor);
             }
@@ -276,6 +281,14 @@ impl Teller<'_, '_, '_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tells of the user's own lines that a rule keeps apart as they stand.
+    fn own_lines_of(&mut self, at: usize) {
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
+        let names = std::iter::once(&rule.package).chain(rule.others().into_iter().map(|other| &other.name));
+        names.for_each(|name| self.own_line(name));
     }
 
     /// Tells what a rule demands, and remembers it for its ground.
@@ -368,7 +381,11 @@ impl Teller<'_, '_, '_> {
         if inside.is_empty() {
             let newest = releases.newest().map(|newest| format!("the newest release is {newest}"));
             let newest = newest.unwrap_or_else(|| "there is no release at all".to_owned());
-            let text = format!("there is no `{name}` {}; {newest}", describe(range));
+            let text = match range.iter().count() {
+                0..=3 => format!("there is no `{name}` {}; {newest}", describe(range)),
+                // What many releases leave over is no range that a person could read.
+                _ => format!("there is no other `{name}`; {newest}"),
+            };
             return Ok(vec![Statement::Empty { of: name.clone(), text }]);
         }
         // Newest first, grouped by reason: the first group is what a reader needs, later ones are the way down.
