@@ -51,6 +51,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml rules`, and rules that a project ignores.
+mod rules;
 // The order of the stages, over an index in memory.
 mod pipeline;
 // Mistakes that people make, each told in one error and with nothing written.
