@@ -119,7 +119,7 @@ pub struct Cell {
 pub struct Table {
     /// The packages that a cell tells the versions of, in this order.
     pub asked: Vec<PackageName>,
-    /// What was asked for, as in a requirement: `torch >=2.13`; in the order of `asked`.
+    /// What was asked for, as in a requirement: `torch >=2.13`.
     pub lines: Vec<String>,
     /// Whether the GPU must be usable.
     pub gpu: Gpu,
@@ -192,11 +192,10 @@ impl Question {
 
     /// Writes what is asked for of each package.
     fn lines(&self) -> Vec<String> {
-        let line = |name: &PackageName| {
-            let root = self.request.env.roots.iter().find(|root| root.name == *name).expect("what is asked is a root");
-            resolve::explain::describe_root(root)
-        };
-        self.asked.iter().map(line).collect()
+        let roots = self.request.env.roots.iter().filter(|root| self.asked.contains(&root.name));
+        let mut lines: Vec<String> = roots.map(resolve::explain::describe_root).collect();
+        lines.dedup();
+        lines
     }
 
     /// Returns the macOS versions at which answers may change.
