@@ -9,7 +9,6 @@ use crate::target::PythonMinor;
 use super::Circumstances;
 use super::Knowledge;
 use super::Rule;
-use super::rule::Problem;
 use super::rule::Release;
 use super::rule::Says;
 
@@ -118,17 +117,6 @@ impl Circumstances {
             (true, _) => Some(Reach::AtFloor),
             (false, true) => Some(Reach::AboveFloor),
             (false, false) => None,
-        }
-    }
-}
-
-impl Problem {
-    /// Writes what goes wrong in two words.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::WrongNumbers => "wrong results",
-            Self::Crash => "a crash",
-            Self::Slow => "slowness",
         }
     }
 }

@@ -59,11 +59,8 @@ pub fn with_envs(old: &Lockfile, new: &Lockfile) -> Result<Lockfile, BuildError>
         let picker = Picker::new(env);
         for entry in &env.packages {
             let Some(package) = lock.package(entry) else { continue };
-            let mut wheels = picker.files(package);
-            // Files that fit nowhere are not for this function to judge; without any the release would be lost.
-            if wheels.is_empty() {
-                wheels = package.wheels.iter().collect();
-            }
+            // A release without files would be lost.
+            let wheels = picker.kept(package);
             pool.keep(package, env, wheels.into_iter().cloned().collect())?;
         }
         envs.push(env.clone());
@@ -93,6 +90,7 @@ fn locked_env(answer: &Answer) -> LockedEnv {
         python_full: (!python_full.is_any()).then(|| python_full.clone()),
         inputs: answer.inputs,
         rules: answer.resolution.rules.clone(),
+        ignored: env.resolution.ignore_rules.clone(),
         packages: packages.iter().map(entry).collect(),
     }
 }

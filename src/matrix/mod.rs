@@ -177,7 +177,7 @@ impl Question {
                 asked.push(root.name.clone());
             }
         }
-        let request = pipeline::request(manifest, folder, &env, Platform::MacosArm64, Preferences::default())?;
+        let request = pipeline::request(manifest, folder, (&env, Platform::MacosArm64), Preferences::default())?;
         let known = kept::digest(&request.knowledge);
         Ok(Self { asked, request, chip, known, indexes: manifest.indexes.clone() })
     }

@@ -3,6 +3,7 @@
 //! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
 
 mod told;
+mod why;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -54,6 +55,7 @@ use crate::target::Platform;
 use crate::target::PythonMinor;
 
 pub use told::{KnownProblem, Set, Told, tell};
+pub use why::{Standing, Why, why};
 
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
@@ -148,6 +150,8 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// The manifest that was answered.
     pub project: Project,
+    /// Its folder.
+    pub folder: PathBuf,
     /// What is in macml.lock, would be in it, or came of a trial.
     pub lockfile: Lockfile,
     /// What was in macml.lock before.
@@ -352,7 +356,7 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
             }
         }
     };
-    Ok(Outcome { verdict, project, lockfile, before: present.before(), answers, findings, stale, unsolved })
+    Ok(Outcome { verdict, project, folder, lockfile, before: present.before(), answers, findings, stale, unsolved })
 }
 
 /// Lets nobody else write this project's lock meanwhile. The manifest stands for the lock: it is there, and a file of
@@ -423,7 +427,7 @@ impl Solve<'_> {
     }
 
     fn request(&self, env: &EnvSpec, platform: Platform, preferences: Preferences) -> Result<Request, Error> {
-        request(&self.project.manifest, self.folder, env, platform, preferences)
+        request(&self.project.manifest, self.folder, (env, platform), preferences)
     }
 
     /// Says of the answers kept which of their roots have newer releases, and why those are not in the lock: from the
@@ -454,20 +458,19 @@ impl Solve<'_> {
     }
 }
 
-/// Puts together what is asked of the solver for an environment of a manifest, which need not be declared there;
-/// `folder` is the project's.
+/// Puts together what is asked of the solver for an environment of a manifest, which need not be declared there, on a
+/// platform; `folder` is the project's.
 ///
 /// # Errors
 /// When a wheel by path or address has a file name that says nothing.
 pub fn request(
     manifest: &Manifest,
     folder: &Path,
-    env: &EnvSpec,
-    platform: Platform,
+    (env, platform): (&EnvSpec, Platform),
     preferences: Preferences,
 ) -> Result<Request, Error> {
-    let direct = direct(env, platform, folder)?;
-    let (indexes, knowledge) = (indexes(manifest), Knowledge::built_in());
+    let (indexes, direct) = (indexes(manifest), direct(env, platform, folder)?);
+    let knowledge = Knowledge::built_in();
     Ok(Request { env: env.clone(), platform, indexes, preferences, direct, python: None, knowledge })
 }
 
@@ -479,6 +482,16 @@ fn indexes(manifest: &Manifest) -> Vec<IndexName> {
         names.push(builtin::DEFAULT.into());
     }
     names
+}
+
+/// Lists the packages of an environment in a lock as one can look at them.
+fn kept(lock: &Lockfile, env: &LockedEnv) -> BTreeMap<PackageName, Kept> {
+    let package = |entry: &lock::model::LockedRef| {
+        let requires = lock.package(entry)?.edges(&env.name, env.platform).to_vec();
+        let (version, extras) = (entry.version.clone(), entry.extras.clone());
+        Some((entry.name.clone(), Kept { version, extras, requires }))
+    };
+    env.packages.iter().filter_map(package).collect()
 }
 
 /// A kept answer, and what it takes to say which newer releases there are.
@@ -502,12 +515,7 @@ impl<'a> Look<'a> {
             preferences.alike = Some((first.platform, same.map(|entry| entry.name.clone()).collect()));
         }
         let request = solve.request(&answer.env, answer.platform, preferences).ok()?;
-        let package = |entry: &lock::model::LockedRef| {
-            let requires = lock.package(entry)?.edges(&env.name, env.platform).to_vec();
-            let (version, extras) = (entry.version.clone(), entry.extras.clone());
-            Some((entry.name.clone(), Kept { version, extras, requires }))
-        };
-        let packages = env.packages.iter().filter_map(package).collect();
+        let packages = kept(lock, env);
         Some(Self { answer, request, python: env.python, packages, unseen: Vec::new() })
     }
 

@@ -116,7 +116,7 @@ fn added(env: &EnvSpec, set: &BTreeMap<PackageName, Version>, judgement: &Judgem
 }
 
 fn condemned(hit: &Hit<'_>) -> Finding {
-    let message = format!("by what is known now this set does not work: {}", hit.rule.statement());
+    let message = format!("by what is known now this set does not work: {}", hit.rule.statement_of(&hit.version));
     let hint = format!("`macml lock -P {}` solves with it", hit.rule.package);
     Finding::warning(Code::NewlyKnown, message).noting(hit.rule.ground()).hinting(hint)
 }
@@ -125,7 +125,7 @@ fn lacking(hit: &Hit<'_>) -> Finding {
     let rule = hit.rule;
     let message = match &rule.says {
         Says::Advice(_) => format!("`{}` {} in this set: {}", rule.package, hit.version, rule.reason),
-        _ => format!("`{}` {} in this set: {}", rule.package, hit.version, rule.statement()),
+        _ => rule.statement_of(&hit.version),
     };
     let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(rule.ground());
     match rule.prefer() {

@@ -146,6 +146,10 @@ fn share_generations(chosen: &BTreeMap<PackageName, Chosen>) -> BTreeMap<Package
             if edge.exact.as_ref() != Some(&package.version) || other.version != package.version {
                 continue;
             }
+            // A wheel by path or address is of one generation, and its selector is for one file.
+            if [package, other].iter().any(|member| &*member.releases.index == DIRECT) {
+                continue;
+            }
             let members = [(name, package), (&edge.name, other)];
             let releases: Vec<_> =
                 members.iter().filter_map(|(_, member)| member.releases.release(&member.version)).collect();

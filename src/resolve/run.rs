@@ -180,7 +180,8 @@ impl<'r, 's> Run<'r, 's> {
                 Arc::new(Selector::new(&self.target(minor), Wheels::Floor))
             } else {
                 let (target, until) = (self.target(minor), resolution.exclude_newer.as_deref());
-                let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until));
+                let knowledge = &self.request.knowledge;
+                let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until).knowing(knowledge));
                 self.selectors.entry(minor).or_insert_with(new).clone()
             };
             let bound = Bound { name: name.clone(), python: minor, in_force: self.in_force.clone() };

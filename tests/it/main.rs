@@ -25,6 +25,8 @@ mod properties;
 mod determinism;
 // Small universes with what must come out and why.
 mod scenarios;
+// Pairs of wheels of which it was read whether they load.
+mod truth;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
@@ -42,6 +44,8 @@ mod online;
 mod matrix;
 // Pages and METADATA of the real index.
 mod live_index;
+// That the knowledge can be true: its rules can match a release, and what they quote exists (live).
+mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
 // Everything in `pep/` against the `packaging` package (live).
@@ -49,6 +53,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml rules`, and rules that a project ignores.
+mod rules;
 // The order of the stages, over an index in memory.
 mod pipeline;
 // Mistakes that people make, each told in one error and with nothing written.

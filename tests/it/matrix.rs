@@ -43,7 +43,7 @@ fn ask(project: &Project, words: &[&str]) -> Run {
 }
 
 fn json(run: &Run) -> serde_json::Value {
-    run.json_of("matrix.schema.json")
+    run.json_as("matrix.schema.json")
 }
 
 /// Returns what a cell says of a package.

@@ -10,9 +10,10 @@ use clap::FromArgMatches as _;
 
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
+use crate::commands::rules::RulesArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
-const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"]), ("Repair", &["matrix"])];
+const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"]), ("Repair", &["matrix", "rules"])];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -29,6 +30,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Lock(LockArgs),
     Matrix(MatrixArgs),
+    Rules(RulesArgs),
 }
 
 /// What every verb takes.
@@ -88,7 +90,7 @@ pub(crate) enum ColorArg {
 pub(crate) enum FormatArg {
     /// For people.
     Text,
-    /// One JSON document, described by schema/report.schema.json.
+    /// One JSON document, described by a schema of the folder schema/.
     Json,
 }
 

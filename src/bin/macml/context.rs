@@ -93,7 +93,7 @@ impl Context {
         Ok(Self { start, level, progress, cache_dir, config, cwd, env })
     }
 
-    /// Decides for whom is printed.
+    /// Decides for whom is printed; what was typed wins.
     pub(crate) fn format(&self, typed: Option<FormatArg>) -> Result<FormatArg, CommandError> {
         match (typed, self.env.get("MACML_OUTPUT_FORMAT")) {
             (Some(format), _) => Ok(format),

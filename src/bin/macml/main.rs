@@ -52,5 +52,6 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
     match args.command {
         Command::Lock(args) => commands::lock::run(&args, &context, &printer),
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
+        Command::Rules(args) => commands::rules::run(&args, &context, &printer),
     }
 }

@@ -58,7 +58,7 @@ use crate::progress::Draw;
 use crate::progress::Transfers;
 use crate::render;
 use crate::report;
-use crate::report::Report;
+use crate::report::lock::Report;
 
 /// Solve macml.toml and write macml.lock, or say why there is no answer
 #[derive(clap::Args, Debug)]
@@ -121,13 +121,13 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
         (FormatArg::Text, Ok(outcome)) => text(&outcome, begun.elapsed(), context, printer),
         (FormatArg::Json, Ok(outcome)) => {
             let report = Report::locked(&outcome, context);
-            error::finish(printer.data(&report.text()), report.exit_code, printer)
+            error::finish(printer.data(&report::text(&report)), report.exit_code, printer)
         }
         (FormatArg::Text, Err(error)) => error.show(printer),
         (FormatArg::Json, Err(error)) => {
             error.show(printer);
-            let report = Report::failed(report::Command::Lock, &error);
-            error::finish(printer.data(&report.text()), report.exit_code, printer)
+            let report = Report::failed(report::lock::Command::Lock, &error);
+            error::finish(printer.data(&report::text(&report)), report.exit_code, printer)
         }
     }
 }
@@ -255,7 +255,7 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
     if let Some(PythonHeld { newer, reason }) = &answer.python_held {
         lines.push(format!("  Python {newer} is in the range; {} was taken: {reason}", locked.python));
     }
-    for Held { name, newest, chosen, reason } in &answer.held {
+    for Held { name, newest, chosen, reason, .. } in &answer.held {
         lines.push(format!("  {name} {newest} exists; held at {chosen}: {reason}"));
     }
     lines.extend(problems(&answer.problems));

@@ -9,7 +9,7 @@ use macml::matrix::Cell;
 use macml::matrix::Mark;
 use macml::matrix::Table;
 
-use super::report;
+use crate::report::matrix as report;
 
 /// Colours of one scheme: paper, text, quiet text, lines, links; then of each mark paper and text.
 struct Scheme {

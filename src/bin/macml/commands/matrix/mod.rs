@@ -1,7 +1,6 @@
 //! `macml matrix`: the newest working set for each Python and macOS.
 
 mod html;
-mod report;
 mod table;
 
 use std::path::Path;
@@ -43,7 +42,8 @@ use crate::printer::styled;
 use crate::progress::Draw;
 use crate::progress::Transfers;
 use crate::render;
-use report::Report;
+use crate::report;
+use crate::report::matrix::Report;
 
 /// Show which versions work, for each Python and macOS
 #[derive(clap::Args, Debug)]
@@ -141,7 +141,7 @@ pub(crate) fn run(args: &MatrixArgs, context: &Context, printer: &Printer) -> Ex
                 error.show(printer);
             }
             let report = Report::new(&result);
-            error::finish(printer.data(&report.text()), report.exit_code, printer)
+            error::finish(printer.data(&report::text(&report)), report.exit_code, printer)
         }
         (_, Err(error)) => error.show(printer),
         (_, Ok(tables)) => {

@@ -15,7 +15,7 @@ use crate::printer::NAME;
 use crate::printer::WARN;
 use crate::printer::styled;
 
-use super::report::gpu;
+use crate::report::matrix as report;
 
 /// The width that every terminal has.
 const WIDTH: usize = 80;
@@ -33,7 +33,7 @@ fn lines(table: &Table) -> Vec<String> {
     lines.iter_mut().for_each(|line| *line = styled(NAME, &line));
     lines.push(format!(
         "newest working set by Python and lowest macOS; GPU {}, chip {} and later",
-        gpu(table.gpu),
+        report::gpu(table.gpu),
         table.chip
     ));
     let notes = Notes::new(table);
@@ -211,7 +211,7 @@ fn legend(table: &Table) -> Vec<String> {
 /// Lists what goes wrong, with the rules that say so.
 fn problems(table: &Table) -> Vec<String> {
     let mut lines = Vec::new();
-    for problem in super::report::problems(table) {
+    for problem in report::problems(table) {
         let versions = problem.versions.join(", ");
         let instead = problem.instead.map(|instead| format!(" Rather take {instead}.")).unwrap_or_default();
         let place = format!("{} {versions} on macOS {}", problem.package, problem.spans);
@@ -224,7 +224,7 @@ fn problems(table: &Table) -> Vec<String> {
 /// Lists releases later than the knowledge.
 fn unknown(table: &Table) -> Vec<String> {
     let mut lines = Vec::new();
-    for unknown in super::report::unknown(table) {
+    for unknown in report::unknown(table) {
         let (name, versions, newest) = (unknown.package, unknown.versions.join(", "), unknown.newest);
         let text = format!(
             "{name} {versions}: nothing is known of it; the knowledge of {} ends at {newest}",

@@ -1,5 +1,4 @@
-//! The JSON of `macml matrix`: schema/matrix.schema.json is generated from here. What changes a field's meaning takes a
-//! new `schema` number; fields may be added without one.
+//! What `macml matrix --output-format json` prints: schema/matrix.schema.json is generated from here.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +9,7 @@ use macml::target::Gpu;
 use serde::Serialize;
 
 use crate::error::CommandError;
-use crate::report::ReportedError;
+use crate::report::lock::ReportedError;
 
 /// The number of this form of the report.
 const SCHEMA: u32 = 1;
@@ -18,9 +17,8 @@ const SCHEMA: u32 = 1;
 /// What `macml matrix --output-format json` prints to stdout, on success and on failure: one document, nothing else.
 #[derive(Serialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "Matrix"))]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// The number of this form: 1.
     schema: u32,
     /// The verb: `matrix`.
@@ -28,7 +26,7 @@ pub(super) struct Report {
     /// The end, in one word.
     verdict: Verdict,
     /// The exit code of the process: 0 some cell has a set, 1 none has, 2 macml could not tell.
-    pub(super) exit_code: u8,
+    pub(crate) exit_code: u8,
     /// One for each set that was asked about.
     tables: Vec<Table>,
     /// Why there is no table; present with the verdict `error`, and with `unsatisfiable` when a package does not exist.
@@ -127,41 +125,41 @@ enum CellMark {
 #[derive(Serialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     /// The rule that tells of it.
-    pub(super) rule: String,
+    pub(crate) rule: String,
     /// The package that it is about.
-    pub(super) package: String,
+    pub(crate) package: String,
     /// The versions of it that are in the table with this problem.
-    pub(super) versions: Vec<String>,
+    pub(crate) versions: Vec<String>,
     /// The columns in which it shows.
-    pub(super) macos: Vec<String>,
+    pub(crate) macos: Vec<String>,
     /// Those columns in short.
     #[serde(skip)]
-    pub(super) spans: String,
+    pub(crate) spans: String,
     /// Why, as one sentence.
-    pub(super) reason: String,
+    pub(crate) reason: String,
     /// What to take instead, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) instead: Option<String>,
+    pub(crate) instead: Option<String>,
 }
 
 /// Releases that are later than the knowledge.
 #[derive(Serialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct Unknown {
+pub(crate) struct Unknown {
     /// The package.
-    pub(super) package: String,
+    pub(crate) package: String,
     /// Its releases in the table of which nothing is known.
-    pub(super) versions: Vec<String>,
+    pub(crate) versions: Vec<String>,
     /// The newest of which something is known.
-    pub(super) newest: String,
+    pub(crate) newest: String,
 }
 
 impl Report {
     /// Makes the report of a run.
-    pub(super) fn new(result: &Result<Vec<matrix::Table>, CommandError>) -> Self {
+    pub(crate) fn new(result: &Result<Vec<matrix::Table>, CommandError>) -> Self {
         let (verdict, tables, error) = match result {
             Ok(tables) if tables.iter().any(matrix::Table::has_answer) => (Verdict::Made, tables.as_slice(), None),
             Ok(tables) => (Verdict::Unsatisfiable, tables.as_slice(), None),
@@ -175,11 +173,6 @@ impl Report {
         };
         let (tables, error) = (tables.iter().map(Table::from).collect(), error.map(ReportedError::new));
         Self { schema: SCHEMA, command: Command::Matrix, verdict, exit_code, tables, error }
-    }
-
-    /// Writes it as one document with a final line end.
-    pub(super) fn text(&self) -> String {
-        serde_json::to_string_pretty(self).expect("the report has text keys only") + "\n"
     }
 }
 
@@ -228,7 +221,7 @@ impl Cell {
 }
 
 /// Says it in the word of macml.toml.
-pub(super) fn gpu(gpu: Gpu) -> &'static str {
+pub(crate) fn gpu(gpu: Gpu) -> &'static str {
     match gpu {
         Gpu::Required => "required",
         Gpu::Optional => "optional",
@@ -236,7 +229,7 @@ pub(super) fn gpu(gpu: Gpu) -> &'static str {
 }
 
 /// Lists what goes wrong, rule by rule.
-pub(super) fn problems(table: &matrix::Table) -> Vec<Problem> {
+pub(crate) fn problems(table: &matrix::Table) -> Vec<Problem> {
     let problem = |(rule, cells): (&macml::knowledge::Rule, Vec<&matrix::Cell>)| {
         let mut versions: Vec<_> = cells.iter().filter_map(|cell| cell.version(&rule.package)).collect();
         versions.sort();
@@ -258,7 +251,7 @@ pub(super) fn problems(table: &matrix::Table) -> Vec<Problem> {
 }
 
 /// Lists releases that are later than the knowledge, by name.
-pub(super) fn unknown(table: &matrix::Table) -> Vec<Unknown> {
+pub(crate) fn unknown(table: &matrix::Table) -> Vec<Unknown> {
     let mut all: BTreeMap<_, std::collections::BTreeSet<_>> = BTreeMap::new();
     for cell in table.rows.iter().flatten() {
         for name in &cell.unknown {
@@ -282,14 +275,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test compares a file of the repository")]
     fn the_published_schema_is_what_the_types_say() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/schema/matrix.schema.json");
-        let text = serde_json::to_string_pretty(&schemars::schema_for!(Report)).unwrap() + "\n";
-        if std::env::var_os("MACML_BLESS").is_some() {
-            std::fs::write(path, &text).unwrap();
-        }
-        let published = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(published == text, "stale: run this test with MACML_BLESS=1 and commit the file");
+        crate::report::published::<Report>("matrix.schema.json");
     }
 }
