@@ -119,7 +119,7 @@ pub struct Cell {
 pub struct Table {
     /// The packages that a cell tells the versions of, in this order.
     pub asked: Vec<PackageName>,
-    /// What was asked for, as in a requirement: `torch >=2.13`; in the order of `asked`.
+    /// What was asked for, as in a requirement: `torch >=2.13`.
     pub lines: Vec<String>,
     /// Whether the GPU must be usable.
     pub gpu: Gpu,
@@ -177,7 +177,7 @@ impl Question {
                 asked.push(root.name.clone());
             }
         }
-        let request = pipeline::request(manifest, folder, &env, Platform::MacosArm64, Preferences::default())?;
+        let request = pipeline::request(manifest, folder, (&env, Platform::MacosArm64), Preferences::default())?;
         let known = kept::digest(&request.knowledge);
         Ok(Self { asked, request, chip, known, indexes: manifest.indexes.clone() })
     }
@@ -192,11 +192,10 @@ impl Question {
 
     /// Writes what is asked for of each package.
     fn lines(&self) -> Vec<String> {
-        let line = |name: &PackageName| {
-            let root = self.request.env.roots.iter().find(|root| root.name == *name).expect("what is asked is a root");
-            resolve::explain::describe_root(root)
-        };
-        self.asked.iter().map(line).collect()
+        let roots = self.request.env.roots.iter().filter(|root| self.asked.contains(&root.name));
+        let mut lines: Vec<String> = roots.map(resolve::explain::describe_root).collect();
+        lines.dedup();
+        lines
     }
 
     /// Returns the macOS versions at which answers may change.

@@ -91,7 +91,7 @@ fn standing<'k>(
 ) -> Result<Option<Standing<'k>>, Error> {
     let Some(entry) = locked.entry(name) else { return Ok(None) };
     let preferences = lock::combine(&[&Pins::from(&outcome.lockfile)], &locked.name, locked.platform);
-    let request = super::request(&outcome.project.manifest, &outcome.folder, env, locked.platform, preferences)?;
+    let request = super::request(&outcome.project.manifest, &outcome.folder, (env, locked.platform), preferences)?;
     let kept = super::kept(&outcome.lockfile, locked);
     let failed = |cause| Error::Resolve { cause, project: Box::new(outcome.project.clone()) };
     let standing = resolve::held::standing(&request, &kept, locked.python, name, facts).map_err(failed)?;

@@ -1,5 +1,4 @@
-//! The JSON of `macml matrix`: schema/matrix.schema.json is generated from here. What changes a field's meaning takes a
-//! new `schema` number; fields may be added without one.
+//! What `macml matrix --output-format json` prints: schema/matrix.schema.json is generated from here.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,6 @@ const SCHEMA: u32 = 1;
 /// What `macml matrix --output-format json` prints to stdout, on success and on failure: one document, nothing else.
 #[derive(Serialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "Matrix"))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Report {
     /// The number of this form: 1.

@@ -270,7 +270,7 @@ fn marks() -> String {
 fn prose(text: &str) -> String {
     let parts: Vec<&str> = text.split('`').collect();
     // A backtick without a partner stays as it is.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return escaped(text);
     }
     let part = |(at, part): (usize, &&str)| {

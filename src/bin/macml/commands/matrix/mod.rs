@@ -1,7 +1,6 @@
 //! `macml matrix`: the newest working set for each Python and macOS.
 
 mod html;
-
 mod table;
 
 use std::path::Path;
@@ -9,10 +8,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use macml::diag::Source;
 use macml::host::Chip;
 use macml::index::Config;
 use macml::index::OnlineSource;
-use macml::index::source::Source;
+use macml::index::source;
 use macml::manifest;
 use macml::manifest::Manifest;
 use macml::manifest::Project;
@@ -41,14 +41,16 @@ use crate::printer::Printer;
 use crate::printer::styled;
 use crate::progress::Draw;
 use crate::progress::Transfers;
+use crate::render;
 use crate::report;
 use crate::report::matrix::Report;
 
 /// Show which versions work, for each Python and macOS
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Packages named together are one set, solved together in each cell. Without any, the [frameworks] of macml.toml are
-shown, solved with all of their environment; without a macml.toml, the usual stacks.
+Packages named together are one set, solved together in each cell; a macml.toml in reach lends them its floor, GPU and
+indexes. Without any, the [frameworks] of macml.toml are shown, solved with all of their environment; without a
+macml.toml, the usual stacks. Answers are kept for ten minutes, as index pages are.
 Exit code: 0 there is a table, 1 nothing works anywhere, 2 macml could not tell.")]
 pub(crate) struct MatrixArgs {
     /// The packages of the set, such as `torch` or `torch>=2.13`
@@ -127,7 +129,7 @@ pub(crate) fn run(args: &MatrixArgs, context: &Context, printer: &Printer) -> Ex
             .show(printer);
     }
     let draw = Arc::new(Draw::new(context.progress, printer));
-    let tables = tables(args, context, &draw);
+    let tables = tables(args, context, &draw, printer);
     draw.clear();
     let result = tables.and_then(|tables| match &args.html {
         Some(file) if !page_only => write(&context.cwd.join(file), &tables).map(|()| tables),
@@ -163,8 +165,17 @@ fn write(path: &Path, tables: &[Table]) -> Result<(), CommandError> {
     written.map(drop).map_err(|error| CommandError::new(Kind::Disk, error))
 }
 
-fn tables(args: &MatrixArgs, context: &Context, draw: &Arc<Draw>) -> Result<Vec<Table>, CommandError> {
+fn tables(
+    args: &MatrixArgs,
+    context: &Context,
+    draw: &Arc<Draw>,
+    printer: &Printer,
+) -> Result<Vec<Table>, CommandError> {
     let project = project(context)?;
+    if let Some(project) = &project {
+        let source = Source { name: context.shown(Path::new(&project.source.name)), text: project.source.text.clone() };
+        project.findings.iter().for_each(|finding| printer.aside(&(render::finding(finding, Some(&source)) + "\n")));
+    }
     let (manifest, envs) = args.asked(project.as_ref(), context)?;
     let folder = project.as_ref().and_then(|project| Path::new(&project.source.name).parent()).unwrap_or(&context.cwd);
     let mut questions = Vec::new();
@@ -177,11 +188,11 @@ fn tables(args: &MatrixArgs, context: &Context, draw: &Arc<Draw>) -> Result<Vec<
         (false, true) => Reuse::Any,
         (false, false) => Reuse::Fresh,
     };
-    let mut connect = || -> Result<Box<dyn Source>, _> { online(&config, draw) };
+    let mut connect = || -> Result<Box<dyn source::Source>, _> { online(&config, draw) };
     matrix::answer(&questions, reuse, &config, &mut connect, &**draw).map_err(CommandError::from_matrix)
 }
 
-fn online(config: &Config, draw: &Arc<Draw>) -> Result<Box<dyn Source>, macml::index::source::SourceError> {
+fn online(config: &Config, draw: &Arc<Draw>) -> Result<Box<dyn source::Source>, source::SourceError> {
     Ok(Box::new(OnlineSource::new(config, Arc::new(Transfers(draw.clone())))?))
 }
 
@@ -215,7 +226,8 @@ impl MatrixArgs {
         let set = |texts: &[&str]| {
             let roots = texts.iter().map(|text| matrix::root(text)).collect::<Result<Vec<_>, _>>();
             let roots = roots.map_err(|error| CommandError::usage(error.to_string()))?;
-            Ok::<_, CommandError>(matrix::environment(roots, gpu))
+            let mac = env.and_then(|env| env.mac.clone());
+            Ok::<_, CommandError>(EnvSpec { mac, ..matrix::environment(roots, gpu) })
         };
         let named = self.frameworks.iter().map(String::as_str).collect::<Vec<_>>();
         let envs = match env {

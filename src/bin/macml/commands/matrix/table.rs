@@ -16,7 +16,6 @@ use crate::printer::WARN;
 use crate::printer::styled;
 
 use crate::report::matrix as report;
-use crate::report::matrix::gpu;
 
 /// The width that every terminal has.
 const WIDTH: usize = 80;
@@ -34,7 +33,7 @@ fn lines(table: &Table) -> Vec<String> {
     lines.iter_mut().for_each(|line| *line = styled(NAME, &line));
     lines.push(format!(
         "newest working set by Python and lowest macOS; GPU {}, chip {} and later",
-        gpu(table.gpu),
+        report::gpu(table.gpu),
         table.chip
     ));
     let notes = Notes::new(table);
