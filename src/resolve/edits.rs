@@ -65,6 +65,14 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
         edited.env.resolution.prereleases.push(name.clone());
         tried.attempt(&edited, || format!("[resolution] prereleases = [\"{name}\"]"));
     }
+    // Of two that exclude each other in all releases that there are, one has to go.
+    if tried.edits.is_empty() {
+        for line in explanation.lines.iter().filter(|line| causes.apart.contains(&line.name)) {
+            let mut edited = request.clone();
+            edited.env.roots.retain(|root| root.name != line.name);
+            tried.attempt(&edited, || format!("without `{}`", line.name));
+        }
+    }
     let edits = tried.edits;
     facts.set_deadline(None);
     edits

@@ -10,7 +10,7 @@ use std::ops::Bound;
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
-use crate::knowledge::rule::Scope;
+use crate::knowledge::rule::{Says, Scope};
 use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
@@ -23,7 +23,7 @@ use super::package::Node;
 use super::provider::Tree;
 use super::releases::{Absence, Releases};
 use super::request::Request;
-use super::run::Run;
+use super::run::{Run, Told};
 use super::{Refusal, candidate::Unfit};
 
 /// Why nothing satisfies a request, as data for the binary to lay out.
@@ -73,6 +73,8 @@ pub(crate) struct Causes {
     pub(crate) too_new: bool,
     /// A rule took part that binds only where the GPU is required.
     pub(crate) gpu: bool,
+    /// Packages that a rule which took part keeps apart.
+    pub(crate) apart: Vec<PackageName>,
     /// Packages of which only pre-releases lie in range.
     pub(crate) prereleases: Vec<PackageName>,
     /// Packages that took part.
@@ -159,6 +161,8 @@ enum Statement {
     },
     /// Nothing of that package lies in a range: news only where nothing else is known of it.
     Empty { of: PackageName, text: String },
+    /// Older releases of that package than those told of are of no use either.
+    Older { of: PackageName },
     /// Of some releases only pre-releases are left.
     Unadmitted { of: PackageName, text: String },
     /// Anything else about a package.
@@ -171,14 +175,14 @@ enum Statement {
 }
 
 /// A statement with the Python under which it holds.
-struct Told {
+struct Said {
     minor: PythonMinor,
     statement: Statement,
 }
 
 struct Teller<'t, 'r, 's> {
     run: &'t RefCell<Run<'r, 's>>,
-    told: Vec<Told>,
+    told: Vec<Said>,
     lines: Vec<Line>,
     causes: Causes,
 }
@@ -204,7 +208,7 @@ impl Teller<'_, '_, '_> {
 
     fn say(&mut self, minor: PythonMinor, statement: Statement) {
         if !self.told.iter().any(|told| told.minor == minor && told.statement == statement) {
-            self.told.push(Told { minor, statement });
+            self.told.push(Said { minor, statement });
         }
     }
 
@@ -217,9 +221,12 @@ impl Teller<'_, '_, '_> {
                 }
                 self.rule(*at, *minor);
             }
-            External::FromDependencyOf(by, _, Node::Rule { at, minor }, _) => {
-                if matches!(by, Node::Python) {
-                    self.own_lines_of(*at);
+            External::FromDependencyOf(by, own, Node::Rule { at, minor }, _) => {
+                match by {
+                    Node::Python => self.own_lines_of(*at),
+                    Node::Release { name, .. } => self.asks_side(*at, (name, None), *minor, own)?,
+                    Node::Needs { name, extra, .. } => self.asks_side(*at, (name, Some(extra)), *minor, own)?,
+                    Node::Root | Node::PythonFull(_) | Node::Rule { .. } | Node::Night { .. } => {}
                 }
                 self.rule(*at, *minor);
             }
@@ -291,12 +298,43 @@ impl Teller<'_, '_, '_> {
         names.for_each(|name| self.own_line(name));
     }
 
+    /// Tells that releases of a package that a rule does not name ask for one that it keeps apart from another.
+    fn asks_side(
+        &mut self,
+        at: usize,
+        (by, extra): (&PackageName, Option<&ExtraName>),
+        minor: PythonMinor,
+        own: &VersionRange,
+    ) -> Result<(), Error> {
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
+        let sides: Vec<&PackageName> =
+            std::iter::once(&rule.package).chain(rule.others().into_iter().map(|other| &other.name)).collect();
+        if sides.contains(&by) {
+            return Ok(());
+        }
+        let Some(releases) = self.run.borrow_mut().releases(by, minor)? else { return Ok(()) };
+        let which = simplify(&releases, own);
+        let Some((_, fit)) = releases.best(own) else { return Ok(()) };
+        let Told::Edges(edges) = self.run.borrow_mut().told(&releases, fit, minor, extra)? else { return Ok(()) };
+        for edge in edges.packages.into_iter().filter(|edge| sides.contains(&&edge.name)) {
+            self.package(&edge.name);
+            let wants = if edge.range == VersionRange::full() { String::new() } else { describe(&edge.range) };
+            let (by, extra, other) = (by.clone(), extra.cloned(), format!("`{}`", edge.name));
+            self.say(minor, Statement::Asks { by, extra, which: which.clone(), other, wants });
+        }
+        Ok(())
+    }
+
     /// Tells what a rule demands, and remembers it for its ground.
     fn rule(&mut self, at: usize, minor: PythonMinor) {
         let in_force = self.run.borrow().in_force.clone();
         let rule = in_force.rule(at);
         self.package(&rule.package);
         self.causes.gpu |= rule.scope == Scope::Gpu;
+        if let Says::Conflicts(other) = &rule.says {
+            self.causes.apart.extend([rule.package.clone(), other.name.clone()]);
+        }
         let releases = self.run.borrow_mut().releases(&rule.package, minor);
         // A page that cannot be had was not needed to come here.
         let points = releases.ok().flatten().map(|releases| releases.points().to_vec()).unwrap_or_default();
@@ -420,7 +458,7 @@ impl Teller<'_, '_, '_> {
             });
         }
         if more {
-            statements.push(about(format!("older releases of `{name}` do not fit either")));
+            statements.push(Statement::Older { of: name.clone() });
         }
         let named = self.run.borrow().request.env.roots.iter().any(|root| root.name == *name);
         if let (true, Some(meant)) = (named, meant(name.as_str())) {
@@ -461,7 +499,7 @@ impl Teller<'_, '_, '_> {
 /// Leaves out what nobody needs to read: where rules speak of a package, what keeps its older releases out.
 ///
 /// Each release of a plugin needs another host; of a dozen rules that say so, the newest release's is the one to read.
-fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
+fn worth_telling(mut told: Vec<Said>, roots: &[Root]) -> Vec<Said> {
     let mut ruled: BTreeSet<PackageName> = BTreeSet::new();
     for one in &told {
         if let Statement::Rule { of, others, .. } = &one.statement {
@@ -478,6 +516,10 @@ fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
     }
     let mut older: BTreeSet<(PackageName, PythonMinor)> = BTreeSet::new();
     told.retain(|one| {
+        if let Statement::Older { of } = &one.statement {
+            older.insert((of.clone(), one.minor));
+            return false;
+        }
         if let Statement::Unadmitted { of, .. } = &one.statement {
             return !ruled.contains(of);
         }
@@ -493,19 +535,32 @@ fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
         }
         kept
     });
-    told.extend(older.into_iter().map(|(of, minor)| {
-        let text = format!("older releases of `{of}` do not fit either");
-        Told { minor, statement: Statement::About { of, newest: None, text } }
-    }));
+    for (of, minor) in older {
+        // After the newer ones that it speaks of.
+        let after = told.iter().rposition(|one| one.minor == minor && one.statement.of() == &of);
+        told.insert(after.map_or(told.len(), |at| at + 1), Said { minor, statement: Statement::Older { of } });
+    }
     told
 }
 
 impl Statement {
+    /// Returns the package that it is about.
+    fn of(&self) -> &PackageName {
+        match self {
+            Self::Asks { by: of, .. }
+            | Self::Rule { of, .. }
+            | Self::Empty { of, .. }
+            | Self::Older { of }
+            | Self::Unadmitted { of, .. }
+            | Self::About { of, .. } => of,
+        }
+    }
+
     /// Returns the newest release that it is about, where it is about some in particular.
     fn newest(&self) -> Option<(&PackageName, &Point)> {
         match self {
             Self::Rule { of, newest, .. } | Self::About { of, newest, .. } => Some((of, newest.as_ref()?)),
-            Self::Asks { .. } | Self::Empty { .. } | Self::Unadmitted { .. } => None,
+            Self::Asks { .. } | Self::Empty { .. } | Self::Older { .. } | Self::Unadmitted { .. } => None,
         }
     }
 }
@@ -585,7 +640,7 @@ const MOST_RELEASES: usize = 4;
 
 /// Lays out statements as sentences: what a package's releases ask of another is one, and what is the same under several
 /// Pythons is said once.
-fn sentences(told: &[Told], all: &[PythonMinor]) -> Vec<String> {
+fn sentences(told: &[Said], all: &[PythonMinor]) -> Vec<String> {
     let mut merged: Vec<(String, Vec<PythonMinor>)> = Vec::new();
     for (minor, text) in joined(told) {
         // What differs in nothing but the name of the Python is the same.
@@ -599,6 +654,7 @@ fn sentences(told: &[Told], all: &[PythonMinor]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (text, mut minors) in merged.into_iter().take(MOST) {
         minors.sort();
+        minors.dedup();
         let names: Vec<String> = minors.iter().map(ToString::to_string).collect();
         let pythons = format!("Python {}", names.join(", "));
         let everywhere = all.iter().all(|minor| minors.contains(minor));
@@ -617,18 +673,10 @@ fn sentences(told: &[Told], all: &[PythonMinor]) -> Vec<String> {
 /// Stands for the Python that a sentence speaks of.
 const PYTHON: &str = "\u{0}";
 
-fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
+fn joined(told: &[Said]) -> Vec<(PythonMinor, String)> {
     let known = |of: &PackageName, minor: PythonMinor| {
-        told.iter().any(|told| {
-            told.minor == minor
-                && match &told.statement {
-                    Statement::Asks { by, .. } => by == of,
-                    Statement::About { of: other, .. }
-                    | Statement::Unadmitted { of: other, .. }
-                    | Statement::Rule { of: other, .. } => other == of,
-                    Statement::Empty { .. } => false,
-                }
-        })
+        let says = |told: &Said| !matches!(told.statement, Statement::Empty { .. }) && told.statement.of() == of;
+        told.iter().any(|told| told.minor == minor && says(told))
     };
     let asks = |of: &PackageName, minor: PythonMinor| {
         told.iter().any(|told| told.minor == minor && matches!(&told.statement, Statement::Asks { by, .. } if by == of))
@@ -637,13 +685,17 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
     // Where some releases of a package ask for what cannot be, why others do not count is only the rest of the story.
     let mut rest: Vec<(PythonMinor, String)> = Vec::new();
     let mut done: Vec<usize> = Vec::new();
-    for (at, Told { minor, statement }) in told.iter().enumerate() {
+    for (at, Said { minor, statement }) in told.iter().enumerate() {
         match statement {
             Statement::About { of, text, .. } | Statement::Unadmitted { of, text } if asks(of, *minor) => {
                 rest.push((*minor, text.clone()));
             }
             Statement::About { text, .. } | Statement::Unadmitted { text, .. } | Statement::Rule { text, .. } => {
                 lines.push((*minor, text.clone()));
+            }
+            Statement::Older { of } => {
+                let lines = if asks(of, *minor) { &mut rest } else { &mut lines };
+                lines.push((*minor, format!("older releases of `{of}` do not fit either")));
             }
             Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
             Statement::Empty { .. } => {}

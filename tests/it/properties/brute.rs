@@ -306,7 +306,7 @@ impl State<'_> {
         };
         for (to, spec) in any_of.iter().filter(|(to, _)| *to < self.case.packages.len()) {
             let (nodes, edges) = (self.nodes.len(), self.edges.clone());
-            // What rules ask for nothing overrides, and it demands no version exactly.
+            // Overrides replace nothing of what rules ask for, and it demands no version exactly.
             self.by_rules.push((*to, *spec));
             if !self.nodes.contains(&(*to, 0)) {
                 self.nodes.push((*to, 0));
@@ -324,7 +324,8 @@ impl State<'_> {
 
     fn is_as_rules_ask(&self, package: usize, release: usize) -> bool {
         let version = self.case.version(package, release);
-        self.by_rules.iter().all(|(to, spec)| *to != package || spec.admits(version))
+        let narrowed = self.case.constraints.get(&package).is_none_or(|constraint| constraint.admits(version));
+        narrowed && self.by_rules.iter().all(|(to, spec)| *to != package || spec.admits(version))
     }
 
     /// Says whether two releases are together that must not be.
