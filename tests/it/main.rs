@@ -42,6 +42,8 @@ mod direct;
 mod online;
 // Pages and METADATA of the real index.
 mod live_index;
+// That the knowledge can be true: its rules can match a release, and what they quote exists (live).
+mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
 // Everything in `pep/` against the `packaging` package (live).

@@ -282,7 +282,7 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
     if let Some(PythonHeld { newer, reason }) = &answer.python_held {
         lines.push(format!("  Python {newer} is in the range; {} was taken: {reason}", locked.python));
     }
-    for Held { name, newest, chosen, reason } in &answer.held {
+    for Held { name, newest, chosen, reason, .. } in &answer.held {
         lines.push(format!("  {name} {newest} exists; held at {chosen}: {reason}"));
     }
     lines.extend(problems(&answer.problems));
