@@ -212,6 +212,11 @@ impl Rule {
     pub fn ground(&self) -> String {
         format!("rule `{}`: {} ({}: {})", self.id, self.reason, self.confidence, named(&self.evidence))
     }
+
+    /// Writes where a reader who has the reason finds the rule and who says so: ``rule `id` (measured: …)``.
+    pub fn source(&self) -> String {
+        format!("rule `{}` ({}: {})", self.id, self.confidence, named(&self.evidence))
+    }
 }
 
 impl Problem {

@@ -29,6 +29,10 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
     for line in &explanation.lines {
         tried.relax(&line.name);
     }
+    // Without versions to relax, one of the two has to go.
+    if tried.edits.is_empty() {
+        causes.apart.iter().for_each(|name| tried.drop_line(name));
+    }
     if let Some(mac) = request.env.mac.as_ref().filter(|_| request.platform.is_mac()) {
         let mut higher: Vec<_> = causes.macos.iter().copied().filter(|macos| *macos > mac.macos).collect();
         // Every Mac of a major release can have its minors, so the one that brings the newest wheels comes first.
@@ -126,6 +130,13 @@ impl Trial<'_, '_> {
         let Ok(specifiers) = new.parse::<Specifiers>() else { return };
         edited.env.roots[at].source = RootSource::Versions(specifiers);
         self.attempt(&edited, || format!("{name} = \"{new}\""));
+    }
+
+    /// Leaves a package out.
+    fn drop_line(&mut self, name: &PackageName) {
+        let mut edited = self.request.clone();
+        edited.env.roots.retain(|root| root.name != *name);
+        self.attempt(&edited, || format!("without the line of `{name}`"));
     }
 
     /// Looks for a Python outside the declared range, nearest to it first.

@@ -10,11 +10,12 @@ use std::ops::Bound;
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
+use crate::knowledge::rule::Says;
 use crate::knowledge::rule::Scope;
 use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
-use crate::pep::{ExtraName, PackageName, Point, VersionRange};
+use crate::pep::{ExtraName, PackageName, Point, Specifiers, VersionRange};
 use crate::target::{MacosVersion, Platform, PythonMinor};
 
 use super::Error;
@@ -75,6 +76,8 @@ pub(crate) struct Causes {
     pub(crate) gpu: bool,
     /// Packages of which only pre-releases lie in range.
     pub(crate) prereleases: Vec<PackageName>,
+    /// Two packages that a rule keeps apart, whatever releases there are.
+    pub(crate) apart: Vec<PackageName>,
     /// Packages that took part.
     pub(crate) packages: Vec<PackageName>,
 }
@@ -82,9 +85,11 @@ pub(crate) struct Causes {
 /// Explains a refusal.
 pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusal) -> Result<Explanation, Error> {
     let run = RefCell::new(Run::new(request, facts, &refusal.admitted));
-    let mut teller = Teller { run: &run, told: Vec::new(), lines: Vec::new(), causes: Causes::default() };
+    let mut teller =
+        Teller { run: &run, told: Vec::new(), lines: Vec::new(), rules: BTreeSet::new(), causes: Causes::default() };
     teller.walk(&refusal.tree)?;
     teller.source_only_roots();
+    teller.kept_apart();
     let Teller { told, lines, causes, .. } = teller;
     let told = worth_telling(told, &request.env.roots);
     let all = run.borrow().minors();
@@ -151,6 +156,8 @@ struct Teller<'t, 'r, 's> {
     run: &'t RefCell<Run<'r, 's>>,
     told: Vec<Told>,
     lines: Vec<Line>,
+    /// Places of the rules that took part.
+    rules: BTreeSet<usize>,
     causes: Causes,
 }
 
@@ -253,6 +260,7 @@ impl Teller<'_, '_, '_> {
     fn rule(&mut self, at: usize, minor: PythonMinor) {
         let in_force = self.run.borrow().in_force.clone();
         let rule = in_force.rule(at);
+        self.rules.insert(at);
         self.package(&rule.package);
         self.causes.gpu |= rule.scope == Scope::Gpu;
         let releases = self.run.borrow_mut().releases(&rule.package, minor);
@@ -262,6 +270,38 @@ impl Teller<'_, '_, '_> {
         let others = rule.others().iter().map(|other| other.name.clone()).collect();
         let text = format!("{} (rule `{}`)", rule.statement(), rule.id);
         self.say(minor, Statement::Rule { of: rule.package.clone(), others, newest, text });
+    }
+
+    /// Tells of nothing but one rule where that alone excludes two of the user's lines: which releases of them there are,
+    /// and for which Pythons, is then no news.
+    fn kept_apart(&mut self) {
+        let in_force = self.run.borrow().in_force.clone();
+        let minors = self.run.borrow().minors();
+        let excludes = |at: &usize| {
+            let rule = in_force.rule(*at);
+            let Says::Conflicts(other) = &rule.says else { return false };
+            minors.iter().all(|minor| {
+                let edges = self.run.borrow().root_edges(*minor);
+                let inside = |name: &PackageName, versions: &Specifiers| {
+                    edges.iter().any(|edge| edge.name == *name && edge.range.subset_of(versions.range()))
+                };
+                rule.counts_on(*minor)
+                    && inside(&rule.package, &rule.versions)
+                    && inside(&other.name, &other.versions)
+            })
+        };
+        let Some(at) = self.rules.iter().copied().find(excludes) else { return };
+        let rule = in_force.rule(at);
+        self.told.clear();
+        self.lines.clear();
+        for minor in minors {
+            self.rule(at, minor);
+        }
+        let names = rule.others().into_iter().map(|other| &other.name).chain([&rule.package]);
+        self.causes.apart = names.cloned().collect();
+        for name in self.causes.apart.clone() {
+            self.own_line(&name);
+        }
     }
 
     /// Tells that nightly builds must be of one night.
@@ -341,7 +381,11 @@ impl Teller<'_, '_, '_> {
         if inside.is_empty() {
             let newest = releases.newest().map(|newest| format!("the newest release is {newest}"));
             let newest = newest.unwrap_or_else(|| "there is no release at all".to_owned());
-            let text = format!("there is no `{name}` {}; {newest}", describe(range));
+            // What lies between hundreds of releases is no range that anybody wrote.
+            let text = match range.iter().count() > MOST_RELEASES {
+                true => format!("there is no other `{name}`; {newest}"),
+                false => format!("there is no `{name}` {}; {newest}", describe(range)),
+            };
             return Ok(vec![Statement::Empty { of: name.clone(), text }]);
         }
         // Newest first, grouped by reason: the first group is what a reader needs, later ones are the way down.
