@@ -227,7 +227,8 @@ fn rules(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Pytho
             }
         }
         let own: Vec<&Edge> = lines.iter().filter(|line| line.name == *name).collect();
-        let admitted = package.releases.points().iter().filter(|point| own.iter().all(|line| line.range.contains(point)));
+        let admitted =
+            package.releases.points().iter().filter(|point| own.iter().all(|line| line.range.contains(point)));
         for version in admitted.filter_map(Point::version).take_while(|one| **one > package.version) {
             if let Some(Err(Absence::Known(known))) = package.releases.get(version) {
                 names.extend(run.in_force.knowledge().rule(&known.rule).map(|rule| rule.id.as_str()));

@@ -136,6 +136,9 @@ impl Trial<'_, '_> {
     fn drop_line(&mut self, name: &PackageName) {
         let mut edited = self.request.clone();
         edited.env.roots.retain(|root| root.name != *name);
+        if edited.env.roots.len() == self.request.env.roots.len() {
+            return;
+        }
         self.attempt(&edited, || format!("without the line of `{name}`"));
     }
 

@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::rc::Rc;
 
 use pubgrub::{DerivationTree, External};
 
@@ -272,36 +273,67 @@ impl Teller<'_, '_, '_> {
         self.say(minor, Statement::Rule { of: rule.package.clone(), others, newest, text });
     }
 
-    /// Tells of nothing but one rule where that alone excludes two of the user's lines: which releases of them there are,
-    /// and for which Pythons, is then no news.
+    /// Tells of rules alone where these exclude what the user's lines ask for: which releases there are, and for which
+    /// Pythons, is then no news.
     fn kept_apart(&mut self) {
-        let in_force = self.run.borrow().in_force.clone();
         let minors = self.run.borrow().minors();
         let excludes = |at: &usize| {
-            let rule = in_force.rule(*at);
-            let Says::Conflicts(other) = &rule.says else { return false };
-            minors.iter().all(|minor| {
-                let edges = self.run.borrow().root_edges(*minor);
-                let inside = |name: &PackageName, versions: &Specifiers| {
-                    edges.iter().any(|edge| edge.name == *name && edge.range.subset_of(versions.range()))
-                };
-                rule.counts_on(*minor)
-                    && inside(&rule.package, &rule.versions)
-                    && inside(&other.name, &other.versions)
-            })
+            let on = |minor: &PythonMinor| self.excluded_by(*at, *minor);
+            let (first, rest) = minors.split_first()?;
+            let needs = on(first)?;
+            rest.iter().all(|minor| on(minor).as_ref() == Some(&needs)).then_some((*at, needs))
         };
-        let Some(at) = self.rules.iter().copied().find(excludes) else { return };
-        let rule = in_force.rule(at);
+        let Some((at, needs)) = self.rules.iter().find_map(excludes) else { return };
         self.told.clear();
         self.lines.clear();
         for minor in minors {
-            self.rule(at, minor);
+            needs.iter().copied().chain([at]).for_each(|at| self.rule(at, minor));
         }
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
         let names = rule.others().into_iter().map(|other| &other.name).chain([&rule.package]);
         self.causes.apart = names.cloned().collect();
         for name in self.causes.apart.clone() {
             self.own_line(&name);
         }
+    }
+
+    /// Returns by which rules that require something the user's lines come to have both sides of a rule that keeps two
+    /// packages apart; [`None`] when it does not come to that under this Python.
+    fn excluded_by(&self, at: usize, minor: PythonMinor) -> Option<Vec<usize>> {
+        let in_force = self.run.borrow().in_force.clone();
+        let apart = in_force.rule(at);
+        let Says::Conflicts(other) = &apart.says else { return None };
+        let mut asked: Vec<(PackageName, VersionRange)> =
+            self.run.borrow().root_edges(minor).into_iter().map(|edge| (edge.name, edge.range)).collect();
+        let within = |asked: &[(PackageName, VersionRange)], name: &PackageName, versions: &Specifiers| {
+            let inside = |range: &VersionRange| {
+                let all = |releases: Rc<Releases>| {
+                    let points = releases.points().iter().filter(|point| range.contains(point)).collect::<Vec<_>>();
+                    !points.is_empty() && points.into_iter().all(|point| versions.range().contains(point))
+                };
+                // A page that cannot be had was not needed to come here.
+                range.subset_of(versions.range())
+                    || self.run.borrow_mut().releases(name, minor).ok().flatten().is_some_and(all)
+            };
+            asked.iter().any(|(known, range)| known == name && inside(range))
+        };
+        let mut needs = Vec::new();
+        for place in &self.rules {
+            let rule = in_force.rule(*place);
+            if let Says::Requires(any_of) = &rule.says
+                && let [wanted] = &any_of[..]
+                && [&apart.package, &other.name].contains(&&wanted.name)
+                && rule.counts_on(minor)
+                && within(&asked, &rule.package, &rule.versions)
+                && asked.iter().all(|(known, _)| *known != wanted.name)
+            {
+                asked.push((wanted.name.clone(), wanted.versions.range().clone()));
+                needs.push(*place);
+            }
+        }
+        let both = within(&asked, &apart.package, &apart.versions) && within(&asked, &other.name, &other.versions);
+        (both && apart.counts_on(minor)).then_some(needs)
     }
 
     /// Tells that nightly builds must be of one night.
