@@ -48,6 +48,8 @@ mod live_index;
 mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
+/// `macml why` through the binary.
+mod why;
 // Everything in `pep/` against the `packaging` package (live).
 mod oracle;
 
