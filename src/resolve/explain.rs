@@ -167,6 +167,8 @@ enum Statement {
     Empty { of: PackageName, text: String },
     /// Of some releases only pre-releases are left.
     Unadmitted { of: PackageName, text: String },
+    /// Older releases than those that are told of do not fit either.
+    Older { of: PackageName },
     /// Anything else about a package.
     About {
         of: PackageName,
@@ -492,7 +494,7 @@ impl Teller<'_, '_, '_> {
             });
         }
         if more {
-            statements.push(about(format!("older releases of `{name}` do not fit either")));
+            statements.push(Statement::Older { of: name.clone() });
         }
         let named = self.run.borrow().request.env.roots.iter().any(|root| root.name == *name);
         if let (true, Some(meant)) = (named, meant(name.as_str())) {
@@ -541,6 +543,17 @@ fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
             ruled.extend(others.iter().cloned());
         }
     }
+    // So does a rule for which the newest release does not count.
+    let abouts = told.iter().filter_map(|one| match &one.statement {
+        Statement::About { of, newest: Some(newest), text } => Some((of, newest, text)),
+        _ => None,
+    });
+    let mut foremost: BTreeMap<&PackageName, (&Point, &String)> = BTreeMap::new();
+    for (of, point, text) in abouts {
+        let known = foremost.entry(of).or_insert((point, text));
+        *known = (*known).max((point, text));
+    }
+    ruled.extend(foremost.into_iter().filter(|(_, (_, text))| text.contains("(rule `")).map(|(of, _)| of.clone()));
     let mut newest: BTreeMap<(PackageName, PythonMinor), Point> = BTreeMap::new();
     for one in &told {
         if let Some((of, point)) = one.statement.newest().filter(|(of, _)| ruled.contains(*of)) {
@@ -557,18 +570,19 @@ fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
         if let Statement::Empty { of, .. } = &one.statement {
             return !ruled.contains(of) || roots.iter().any(|root| root.name == *of);
         }
-        let Some((of, point)) = one.statement.newest() else { return true };
+        if let Statement::Older { of } = &one.statement {
+            older.insert((of.clone(), one.minor));
+            return false;
+        }
+        let Some((of, point)) = one.statement.upmost() else { return true };
         let place = (of.clone(), one.minor);
-        let kept = newest.get(&place).is_none_or(|newest| point == newest);
+        let kept = newest.get(&place).is_none_or(|newest| point >= newest);
         if !kept {
             older.insert(place);
         }
         kept
     });
-    told.extend(older.into_iter().map(|(of, minor)| {
-        let text = format!("older releases of `{of}` do not fit either");
-        Told { minor, statement: Statement::About { of, newest: None, text } }
-    }));
+    told.extend(older.into_iter().map(|(of, minor)| Told { minor, statement: Statement::Older { of } }));
     told
 }
 
@@ -577,7 +591,18 @@ impl Statement {
     fn newest(&self) -> Option<(&PackageName, &Point)> {
         match self {
             Self::Rule { of, newest, .. } | Self::About { of, newest, .. } => Some((of, newest.as_ref()?)),
-            Self::Asks { .. } | Self::Empty { .. } | Self::Unadmitted { .. } => None,
+            Self::Asks { .. } | Self::Empty { .. } | Self::Unadmitted { .. } | Self::Older { .. } => None,
+        }
+    }
+
+    /// Returns the bound above which it says nothing, where it has one.
+    fn upmost(&self) -> Option<(&PackageName, &Point)> {
+        match self {
+            Self::Asks { by, which, .. } => match which.bounding_range()? {
+                (_, Bound::Included(point) | Bound::Excluded(point)) => Some((by, point)),
+                (_, Bound::Unbounded) => None,
+            },
+            _ => self.newest(),
         }
     }
 }
@@ -697,6 +722,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
                     Statement::Asks { by, .. } => by == of,
                     Statement::About { of: other, .. }
                     | Statement::Unadmitted { of: other, .. }
+                    | Statement::Older { of: other }
                     | Statement::Rule { of: other, .. } => other == of,
                     Statement::Empty { .. } => false,
                 }
@@ -708,6 +734,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
     let mut lines: Vec<(PythonMinor, String)> = Vec::new();
     // Where some releases of a package ask for what cannot be, why others do not count is only the rest of the story.
     let mut rest: Vec<(PythonMinor, String)> = Vec::new();
+    let mut older: Vec<(PythonMinor, String)> = Vec::new();
     let mut done: Vec<usize> = Vec::new();
     for (at, Told { minor, statement }) in told.iter().enumerate() {
         match statement {
@@ -719,6 +746,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
             }
             Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
             Statement::Empty { .. } => {}
+            Statement::Older { of } => older.push((*minor, format!("older releases of `{of}` do not fit either"))),
             Statement::Asks { .. } if done.contains(&at) => {}
             Statement::Asks { by, extra, other, .. } => {
                 let mut asks: Vec<(VersionRange, &String)> = Vec::new();
@@ -738,6 +766,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
         }
     }
     lines.extend(rest);
+    lines.extend(older);
     lines
 }
 
