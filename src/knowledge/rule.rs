@@ -221,9 +221,14 @@ impl Rule {
         format!("rule `{}`: {} ({}: {})", self.id, self.reason, self.confidence, named(&self.evidence))
     }
 
-    /// Writes where a reader who has the reason finds the rule and who says so: ``rule `id` (measured: …)``.
+    /// Writes the reason with the name under which `macml rules` shows the rest: ``rule `id`: Reason.``
+    pub fn brief(&self) -> String {
+        format!("rule `{}`: {}", self.id, self.reason)
+    }
+
+    /// Writes where a reader who has the reason finds the rule and who says so: ``rule `id` (measured)``.
     pub fn source(&self) -> String {
-        format!("rule `{}` ({}: {})", self.id, self.confidence, named(&self.evidence))
+        format!("rule `{}` ({})", self.id, self.confidence)
     }
 }
 

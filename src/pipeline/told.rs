@@ -123,7 +123,7 @@ fn added(env: &EnvSpec, set: &BTreeMap<PackageName, Version>, judgement: &Judgem
         if env.roots.iter().all(|root| root.name != *name) {
             let message = format!("`{name}` {version} is in because `{}` {} needs it", hit.rule.package, hit.version);
             let hint = format!("write `{name} = \"*\"` into macml.toml to say so yourself");
-            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.ground()).hinting(hint));
+            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.brief()).hinting(hint));
         }
     }
     findings
@@ -139,7 +139,7 @@ fn lacking(hit: &Hit<'_>) -> Finding {
     let rule = hit.rule;
     let (message, source) = match &rule.says {
         Says::Advice(_) => (format!("`{}` {} in this set: {}", rule.package, hit.version, rule.reason), rule.source()),
-        _ => (rule.statement_of(&hit.version), rule.ground()),
+        _ => (rule.statement_of(&hit.version), rule.brief()),
     };
     let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(source);
     match rule.prefer() {
