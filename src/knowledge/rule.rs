@@ -220,6 +220,16 @@ impl Rule {
     pub fn ground(&self) -> String {
         format!("rule `{}`: {} ({}: {})", self.id, self.reason, self.confidence, named(&self.evidence))
     }
+
+    /// Writes the reason with the name under which `macml rules` shows the rest: ``rule `id`: Reason.``
+    pub fn brief(&self) -> String {
+        format!("rule `{}`: {}", self.id, self.reason)
+    }
+
+    /// Writes where a reader who has the reason finds the rule and who says so: ``rule `id` (measured)``.
+    pub fn source(&self) -> String {
+        format!("rule `{}` ({})", self.id, self.confidence)
+    }
 }
 
 impl Problem {

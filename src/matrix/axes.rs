@@ -22,9 +22,6 @@ pub struct Axes {
 /// The oldest macOS that is asked about where nobody names any.
 const OLDEST: MacosVersion = MacosVersion::new(12, 0);
 
-/// The highest minor of a macOS that rules are read at.
-const MOST_MINORS: u16 = 9;
-
 /// Lists the released Pythons of a range.
 pub fn pythons(range: &Specifiers) -> Vec<PythonMinor> {
     PythonMinor::RELEASED.iter().map(|(minor, _)| *minor).filter(|minor| admits(range, *minor)).collect()
@@ -74,8 +71,7 @@ fn changes(rule: &Rule) -> Vec<MacosVersion> {
 
 /// Lists the macOS versions at which specifiers begin or cease to hold.
 fn bounds(specifiers: &Specifiers) -> Vec<MacosVersion> {
-    let minors = |major: MacosVersion| (0..=MOST_MINORS).map(move |minor| MacosVersion::new(major.major(), minor));
-    let all: Vec<MacosVersion> = MacosVersion::new(11, 0).generations().into_iter().flat_map(minors).collect();
+    let all: Vec<MacosVersion> = MacosVersion::new(11, 0).upward().collect();
     let holds = |macos: &MacosVersion| specifiers.contains(&macos.version());
     all.windows(2).filter(|pair| holds(&pair[0]) != holds(&pair[1])).map(|pair| pair[1]).collect()
 }

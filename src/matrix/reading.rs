@@ -163,7 +163,7 @@ impl Table {
         self.spans(&self.axes.floors[group.clone()])
     }
 
-    /// Lists the rules that tell of problems of the cells, in the order in which they are met, each with its cells.
+    /// Lists the rules that tell of problems of the cells, worst first, each with its cells.
     pub fn problems(&self) -> Vec<(&Rule, Vec<&Cell>)> {
         let mut all: Vec<(&Rule, Vec<&Cell>)> = Vec::new();
         for cell in self.rows.iter().flatten() {
@@ -174,6 +174,7 @@ impl Table {
                 }
             }
         }
+        all.sort_by_key(|(rule, _)| rule.problem());
         all
     }
 }
@@ -220,6 +221,24 @@ mod tests {
         check(&[8, 9, 10], "8-10");
         check(&[8, 10, 11, 13], "8, 10-13");
         check(&[], "");
+    }
+
+    #[test]
+    fn what_is_later_than_the_knowledge_is_never_fine() {
+        let check = |problems: &[&str], unknown: &[&str], wanted: Mark| {
+            let cell = Cell {
+                python: PythonMinor { major: 3, minor: 13 },
+                macos: MacosVersion::new(14, 0),
+                answer: Answer::Set(std::collections::BTreeMap::new()),
+                problems: problems.iter().map(|id| (*id).to_owned()).collect(),
+                unknown: unknown.iter().map(|name| name.parse().unwrap()).collect(),
+            };
+            assert_eq!(cell.mark(), wanted);
+        };
+        check(&[], &[], Mark::Fine);
+        check(&[], &["torch"], Mark::Unknown);
+        check(&["x"], &["torch"], Mark::Problems);
+        check(&["x"], &[], Mark::Problems);
     }
 
     #[test]

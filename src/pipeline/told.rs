@@ -11,6 +11,7 @@ use crate::knowledge::Reach;
 use crate::knowledge::judge;
 use crate::knowledge::rule::Problem;
 use crate::knowledge::rule::Says;
+use crate::knowledge::rule::Scope;
 use crate::manifest::model::EnvSpec;
 use crate::pep::PackageName;
 use crate::pep::Version;
@@ -73,11 +74,23 @@ pub fn tell(knowledge: &Knowledge, Set { env, platform, python, releases: set, h
         findings.extend(judgement.lacking.iter().filter(|hit| hit.reach == Reach::AtFloor).map(lacking));
         findings.extend(better_apart(env));
         let at_floor = judgement.problems.iter().filter(|hit| hit.reach == Reach::AtFloor);
-        problems.extend(at_floor.filter_map(KnownProblem::new));
+        let applies = at_floor.filter(|hit| hit.rule.scope != Scope::Gpu || has_gpu(&hit.rule.package, &judgement));
+        problems.extend(applies.filter_map(KnownProblem::new));
         findings.extend(env.resolution.ignore_rules.iter().filter_map(|id| ignored(knowledge, id, set)));
     }
     findings.extend(unknown(knowledge, held, set));
     Told { problems, findings }
+}
+
+/// Returns whether a package reaches the GPU at the floor at all; where it does not, what goes wrong there is no news.
+fn has_gpu(name: &PackageName, judgement: &Judgement<'_>) -> bool {
+    let lacks = |hit: &Hit<'_>| {
+        let rule = hit.rule;
+        hit.reach == Reach::AtFloor
+            && (&rule.package, rule.scope) == (name, Scope::Gpu)
+            && matches!(rule.says, Says::NeedsMacos(_) | Says::Unusable)
+    };
+    !judgement.lacking.iter().any(lacks)
 }
 
 impl KnownProblem {
@@ -110,7 +123,7 @@ fn added(env: &EnvSpec, set: &BTreeMap<PackageName, Version>, judgement: &Judgem
         if env.roots.iter().all(|root| root.name != *name) {
             let message = format!("`{name}` {version} is in because `{}` {} needs it", hit.rule.package, hit.version);
             let hint = format!("write `{name} = \"*\"` into macml.toml to say so yourself");
-            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.ground()).hinting(hint));
+            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.brief()).hinting(hint));
         }
     }
     findings
@@ -124,11 +137,11 @@ fn condemned(hit: &Hit<'_>) -> Finding {
 
 fn lacking(hit: &Hit<'_>) -> Finding {
     let rule = hit.rule;
-    let message = match &rule.says {
-        Says::Advice(_) => format!("`{}` {} in this set: {}", rule.package, hit.version, rule.reason),
-        _ => rule.statement_of(&hit.version),
+    let (message, source) = match &rule.says {
+        Says::Advice(_) => (format!("`{}` {} in this set: {}", rule.package, hit.version, rule.reason), rule.source()),
+        _ => (rule.statement_of(&hit.version), rule.brief()),
     };
-    let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(rule.ground());
+    let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(source);
     match rule.prefer() {
         Some(prefer) => finding.hinting(format!("rather take {prefer}")),
         None => finding,

@@ -101,7 +101,7 @@ pub(crate) fn answer(
     let findings = findings(&run, &chosen, minor);
     let held = held::held(&mut run, &chosen, minor)?;
     let python_held = held::python(&mut run, &chosen, minor)?;
-    let rules = rules(&run, &chosen);
+    let rules = rules(&run, &chosen, minor);
     let mut packages = BTreeMap::new();
     for (name, chosen) in &chosen {
         let mut wheels = run.complete(&chosen.releases.index, &wheels[name])?;
@@ -204,10 +204,12 @@ fn patch_specifiers(minor: PythonMinor, left: Option<&VersionRange>) -> Specifie
     parts.join(",").parse().expect("made of versions and operators")
 }
 
-/// Names the knowledge that shaped an answer: what a chosen release demands, what keeps a newer one out.
-fn rules(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>) -> Vec<String> {
+/// Names the knowledge that shaped an answer: what a chosen release demands, what keeps a newer one out that the user's
+/// own lines would admit.
+fn rules(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: PythonMinor) -> Vec<String> {
+    let lines = run.root_edges(minor);
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    for package in chosen.values() {
+    for (name, package) in chosen {
         for demand in &package.demands {
             match *demand {
                 Demand::OneOf(at) => names.extend([run.in_force.rule(at).id.as_str()]),
@@ -224,9 +226,10 @@ fn rules(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>) -> Vec<Strin
                 }
             }
         }
-        let newer =
-            package.releases.points().iter().filter_map(Point::version).take_while(|one| **one > package.version);
-        for version in newer {
+        let own: Vec<&Edge> = lines.iter().filter(|line| line.name == *name).collect();
+        let admitted =
+            package.releases.points().iter().filter(|point| own.iter().all(|line| line.range.contains(point)));
+        for version in admitted.filter_map(Point::version).take_while(|one| **one > package.version) {
             if let Some(Err(Absence::Known(known))) = package.releases.get(version) {
                 names.extend(run.in_force.knowledge().rule(&known.rule).map(|rule| rule.id.as_str()));
             }

@@ -29,6 +29,10 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
     for line in &explanation.lines {
         tried.relax(&line.name);
     }
+    // Without versions to relax, one of the two has to go.
+    if tried.edits.is_empty() {
+        causes.apart.iter().for_each(|name| tried.drop_line(name));
+    }
     if let Some(mac) = request.env.mac.as_ref().filter(|_| request.platform.is_mac()) {
         let mut higher: Vec<_> = causes.macos.iter().copied().filter(|macos| *macos > mac.macos).collect();
         // Every Mac of a major release can have its minors, so the one that brings the newest wheels comes first.
@@ -65,13 +69,10 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
         edited.env.resolution.prereleases.push(name.clone());
         tried.attempt(&edited, || format!("[resolution] prereleases = [\"{name}\"]"));
     }
-    // Of two that exclude each other in all releases that there are, one has to go.
+    // A line may exclude what only other packages ask for.
     if tried.edits.is_empty() {
-        for line in explanation.lines.iter().filter(|line| causes.apart.contains(&line.name)) {
-            let mut edited = request.clone();
-            edited.env.roots.retain(|root| root.name != line.name);
-            tried.attempt(&edited, || format!("without `{}`", line.name));
-        }
+        let lines = explanation.lines.iter().filter(|line| causes.sides.contains(&line.name));
+        lines.for_each(|line| tried.drop_line(&line.name));
     }
     let edits = tried.edits;
     facts.set_deadline(None);
@@ -134,6 +135,16 @@ impl Trial<'_, '_> {
         let Ok(specifiers) = new.parse::<Specifiers>() else { return };
         edited.env.roots[at].source = RootSource::Versions(specifiers);
         self.attempt(&edited, || format!("{name} = \"{new}\""));
+    }
+
+    /// Leaves a package out.
+    fn drop_line(&mut self, name: &PackageName) {
+        let mut edited = self.request.clone();
+        edited.env.roots.retain(|root| root.name != *name);
+        if edited.env.roots.len() == self.request.env.roots.len() {
+            return;
+        }
+        self.attempt(&edited, || format!("without the line of `{name}`"));
     }
 
     /// Looks for a Python outside the declared range, nearest to it first.

@@ -6,15 +6,17 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::rc::Rc;
 
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
-use crate::knowledge::rule::{Says, Scope};
+use crate::knowledge::rule::Says;
+use crate::knowledge::rule::Scope;
 use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
-use crate::pep::{ExtraName, PackageName, Point, VersionRange};
+use crate::pep::{ExtraName, PackageName, Point, Specifiers, VersionRange};
 use crate::target::{MacosVersion, Platform, PythonMinor};
 
 use super::Error;
@@ -73,10 +75,12 @@ pub(crate) struct Causes {
     pub(crate) too_new: bool,
     /// A rule took part that binds only where the GPU is required.
     pub(crate) gpu: bool,
-    /// Packages that a rule which took part keeps apart.
-    pub(crate) apart: Vec<PackageName>,
     /// Packages of which only pre-releases lie in range.
     pub(crate) prereleases: Vec<PackageName>,
+    /// Two packages that a rule keeps apart, whatever releases there are.
+    pub(crate) apart: Vec<PackageName>,
+    /// Packages that a rule which took part keeps apart, in some releases.
+    pub(crate) sides: Vec<PackageName>,
     /// Packages that took part.
     pub(crate) packages: Vec<PackageName>,
 }
@@ -84,9 +88,11 @@ pub(crate) struct Causes {
 /// Explains a refusal.
 pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusal) -> Result<Explanation, Error> {
     let run = RefCell::new(Run::new(request, facts, &refusal.admitted));
-    let mut teller = Teller { run: &run, told: Vec::new(), lines: Vec::new(), causes: Causes::default() };
+    let mut teller =
+        Teller { run: &run, told: Vec::new(), lines: Vec::new(), rules: BTreeSet::new(), causes: Causes::default() };
     teller.walk(&refusal.tree)?;
     teller.source_only_roots();
+    teller.kept_apart();
     let Teller { told, lines, causes, .. } = teller;
     let told = worth_telling(told, &request.env.roots);
     let all = run.borrow().minors();
@@ -161,10 +167,10 @@ enum Statement {
     },
     /// Nothing of that package lies in a range: news only where nothing else is known of it.
     Empty { of: PackageName, text: String },
-    /// Older releases of that package than those told of are of no use either.
-    Older { of: PackageName },
     /// Of some releases only pre-releases are left.
     Unadmitted { of: PackageName, text: String },
+    /// Older releases than those that are told of do not fit either.
+    Older { of: PackageName },
     /// Anything else about a package.
     About {
         of: PackageName,
@@ -184,6 +190,8 @@ struct Teller<'t, 'r, 's> {
     run: &'t RefCell<Run<'r, 's>>,
     told: Vec<Said>,
     lines: Vec<Line>,
+    /// Places of the rules that took part.
+    rules: BTreeSet<usize>,
     causes: Causes,
 }
 
@@ -308,20 +316,19 @@ impl Teller<'_, '_, '_> {
     ) -> Result<(), Error> {
         let in_force = self.run.borrow().in_force.clone();
         let rule = in_force.rule(at);
-        let sides: Vec<&PackageName> =
-            std::iter::once(&rule.package).chain(rule.others().into_iter().map(|other| &other.name)).collect();
+        let Says::Conflicts(other) = &rule.says else { return Ok(()) };
+        let sides = [&rule.package, &other.name];
         if sides.contains(&by) {
             return Ok(());
         }
         let Some(releases) = self.run.borrow_mut().releases(by, minor)? else { return Ok(()) };
-        let which = simplify(&releases, own);
         let Some((_, fit)) = releases.best(own) else { return Ok(()) };
         let Told::Edges(edges) = self.run.borrow_mut().told(&releases, fit, minor, extra)? else { return Ok(()) };
         for edge in edges.packages.into_iter().filter(|edge| sides.contains(&&edge.name)) {
             self.package(&edge.name);
             let wants = if edge.range == VersionRange::full() { String::new() } else { describe(&edge.range) };
-            let (by, extra, other) = (by.clone(), extra.cloned(), format!("`{}`", edge.name));
-            self.say(minor, Statement::Asks { by, extra, which: which.clone(), other, wants });
+            let (which, other) = (simplify(&releases, own), format!("`{}`", edge.name));
+            self.say(minor, Statement::Asks { by: by.clone(), extra: extra.cloned(), which, other, wants });
         }
         Ok(())
     }
@@ -330,10 +337,11 @@ impl Teller<'_, '_, '_> {
     fn rule(&mut self, at: usize, minor: PythonMinor) {
         let in_force = self.run.borrow().in_force.clone();
         let rule = in_force.rule(at);
+        self.rules.insert(at);
         self.package(&rule.package);
         self.causes.gpu |= rule.scope == Scope::Gpu;
         if let Says::Conflicts(other) = &rule.says {
-            self.causes.apart.extend([rule.package.clone(), other.name.clone()]);
+            self.causes.sides.extend([rule.package.clone(), other.name.clone()]);
         }
         let releases = self.run.borrow_mut().releases(&rule.package, minor);
         // A page that cannot be had was not needed to come here.
@@ -342,6 +350,69 @@ impl Teller<'_, '_, '_> {
         let others = rule.others().iter().map(|other| other.name.clone()).collect();
         let text = format!("{} (rule `{}`)", rule.statement(), rule.id);
         self.say(minor, Statement::Rule { of: rule.package.clone(), others, newest, text });
+    }
+
+    /// Tells of rules alone where these exclude what the user's lines ask for: which releases there are, and for which
+    /// Pythons, is then no news.
+    fn kept_apart(&mut self) {
+        let minors = self.run.borrow().minors();
+        let excludes = |at: &usize| {
+            let on = |minor: &PythonMinor| self.excluded_by(*at, *minor);
+            let (first, rest) = minors.split_first()?;
+            let needs = on(first)?;
+            rest.iter().all(|minor| on(minor).as_ref() == Some(&needs)).then_some((*at, needs))
+        };
+        let Some((at, needs)) = self.rules.iter().find_map(excludes) else { return };
+        self.told.clear();
+        self.lines.clear();
+        for minor in minors {
+            needs.iter().copied().chain([at]).for_each(|at| self.rule(at, minor));
+        }
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
+        let names = rule.others().into_iter().map(|other| &other.name).chain([&rule.package]);
+        self.causes.apart = names.cloned().collect();
+        for name in self.causes.apart.clone() {
+            self.own_line(&name);
+        }
+    }
+
+    /// Returns by which rules that require something the user's lines come to have both sides of a rule that keeps two
+    /// packages apart; [`None`] when it does not come to that under this Python.
+    fn excluded_by(&self, at: usize, minor: PythonMinor) -> Option<Vec<usize>> {
+        let in_force = self.run.borrow().in_force.clone();
+        let apart = in_force.rule(at);
+        let Says::Conflicts(other) = &apart.says else { return None };
+        let mut asked: Vec<(PackageName, VersionRange)> =
+            self.run.borrow().root_edges(minor).into_iter().map(|edge| (edge.name, edge.range)).collect();
+        let within = |asked: &[(PackageName, VersionRange)], name: &PackageName, versions: &Specifiers| {
+            let inside = |range: &VersionRange| {
+                let all = |releases: Rc<Releases>| {
+                    let points = releases.points().iter().filter(|point| range.contains(point)).collect::<Vec<_>>();
+                    !points.is_empty() && points.into_iter().all(|point| versions.range().contains(point))
+                };
+                // A page that cannot be had was not needed to come here.
+                range.subset_of(versions.range())
+                    || self.run.borrow_mut().releases(name, minor).ok().flatten().is_some_and(all)
+            };
+            asked.iter().any(|(known, range)| known == name && inside(range))
+        };
+        let mut needs = Vec::new();
+        for place in &self.rules {
+            let rule = in_force.rule(*place);
+            if let Says::Requires(any_of) = &rule.says
+                && let [wanted] = &any_of[..]
+                && [&apart.package, &other.name].contains(&&wanted.name)
+                && rule.counts_on(minor)
+                && within(&asked, &rule.package, &rule.versions)
+                && asked.iter().all(|(known, _)| *known != wanted.name)
+            {
+                asked.push((wanted.name.clone(), wanted.versions.range().clone()));
+                needs.push(*place);
+            }
+        }
+        let both = within(&asked, &apart.package, &apart.versions) && within(&asked, &other.name, &other.versions);
+        (both && apart.counts_on(minor)).then_some(needs)
     }
 
     /// Tells that nightly builds must be of one night.
@@ -507,6 +578,17 @@ fn worth_telling(mut told: Vec<Said>, roots: &[Root]) -> Vec<Said> {
             ruled.extend(others.iter().cloned());
         }
     }
+    // So does a rule for which the newest release does not count.
+    let abouts = told.iter().filter_map(|one| match &one.statement {
+        Statement::About { of, newest: Some(newest), text } => Some((of, newest, text)),
+        _ => None,
+    });
+    let mut foremost: BTreeMap<&PackageName, (&Point, &String)> = BTreeMap::new();
+    for (of, point, text) in abouts {
+        let known = foremost.entry(of).or_insert((point, text));
+        *known = (*known).max((point, text));
+    }
+    ruled.extend(foremost.into_iter().filter(|(_, (_, text))| text.contains("(rule `")).map(|(of, _)| of.clone()));
     let mut newest: BTreeMap<(PackageName, PythonMinor), Point> = BTreeMap::new();
     for one in &told {
         if let Some((of, point)) = one.statement.newest().filter(|(of, _)| ruled.contains(*of)) {
@@ -516,10 +598,6 @@ fn worth_telling(mut told: Vec<Said>, roots: &[Root]) -> Vec<Said> {
     }
     let mut older: BTreeSet<(PackageName, PythonMinor)> = BTreeSet::new();
     told.retain(|one| {
-        if let Statement::Older { of } = &one.statement {
-            older.insert((of.clone(), one.minor));
-            return false;
-        }
         if let Statement::Unadmitted { of, .. } = &one.statement {
             return !ruled.contains(of);
         }
@@ -527,40 +605,39 @@ fn worth_telling(mut told: Vec<Said>, roots: &[Root]) -> Vec<Said> {
         if let Statement::Empty { of, .. } = &one.statement {
             return !ruled.contains(of) || roots.iter().any(|root| root.name == *of);
         }
-        let Some((of, point)) = one.statement.newest() else { return true };
+        if let Statement::Older { of } = &one.statement {
+            older.insert((of.clone(), one.minor));
+            return false;
+        }
+        let Some((of, point)) = one.statement.upmost() else { return true };
         let place = (of.clone(), one.minor);
-        let kept = newest.get(&place).is_none_or(|newest| point == newest);
+        let kept = newest.get(&place).is_none_or(|newest| point >= newest);
         if !kept {
             older.insert(place);
         }
         kept
     });
-    for (of, minor) in older {
-        // After the newer ones that it speaks of.
-        let after = told.iter().rposition(|one| one.minor == minor && one.statement.of() == &of);
-        told.insert(after.map_or(told.len(), |at| at + 1), Said { minor, statement: Statement::Older { of } });
-    }
+    told.extend(older.into_iter().map(|(of, minor)| Said { minor, statement: Statement::Older { of } }));
     told
 }
 
 impl Statement {
-    /// Returns the package that it is about.
-    fn of(&self) -> &PackageName {
-        match self {
-            Self::Asks { by: of, .. }
-            | Self::Rule { of, .. }
-            | Self::Empty { of, .. }
-            | Self::Older { of }
-            | Self::Unadmitted { of, .. }
-            | Self::About { of, .. } => of,
-        }
-    }
-
     /// Returns the newest release that it is about, where it is about some in particular.
     fn newest(&self) -> Option<(&PackageName, &Point)> {
         match self {
             Self::Rule { of, newest, .. } | Self::About { of, newest, .. } => Some((of, newest.as_ref()?)),
-            Self::Asks { .. } | Self::Empty { .. } | Self::Older { .. } | Self::Unadmitted { .. } => None,
+            Self::Asks { .. } | Self::Empty { .. } | Self::Unadmitted { .. } | Self::Older { .. } => None,
+        }
+    }
+
+    /// Returns the bound above which it says nothing, where it has one.
+    fn upmost(&self) -> Option<(&PackageName, &Point)> {
+        match self {
+            Self::Asks { by, which, .. } => match which.bounding_range()? {
+                (_, Bound::Included(point) | Bound::Excluded(point)) => Some((by, point)),
+                (_, Bound::Unbounded) => None,
+            },
+            _ => self.newest(),
         }
     }
 }
@@ -654,7 +731,6 @@ fn sentences(told: &[Said], all: &[PythonMinor]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (text, mut minors) in merged.into_iter().take(MOST) {
         minors.sort();
-        minors.dedup();
         let names: Vec<String> = minors.iter().map(ToString::to_string).collect();
         let pythons = format!("Python {}", names.join(", "));
         let everywhere = all.iter().all(|minor| minors.contains(minor));
@@ -675,8 +751,17 @@ const PYTHON: &str = "\u{0}";
 
 fn joined(told: &[Said]) -> Vec<(PythonMinor, String)> {
     let known = |of: &PackageName, minor: PythonMinor| {
-        let says = |told: &Said| !matches!(told.statement, Statement::Empty { .. }) && told.statement.of() == of;
-        told.iter().any(|told| told.minor == minor && says(told))
+        told.iter().any(|told| {
+            told.minor == minor
+                && match &told.statement {
+                    Statement::Asks { by, .. } => by == of,
+                    Statement::About { of: other, .. }
+                    | Statement::Unadmitted { of: other, .. }
+                    | Statement::Older { of: other }
+                    | Statement::Rule { of: other, .. } => other == of,
+                    Statement::Empty { .. } => false,
+                }
+        })
     };
     let asks = |of: &PackageName, minor: PythonMinor| {
         told.iter().any(|told| told.minor == minor && matches!(&told.statement, Statement::Asks { by, .. } if by == of))
@@ -684,6 +769,7 @@ fn joined(told: &[Said]) -> Vec<(PythonMinor, String)> {
     let mut lines: Vec<(PythonMinor, String)> = Vec::new();
     // Where some releases of a package ask for what cannot be, why others do not count is only the rest of the story.
     let mut rest: Vec<(PythonMinor, String)> = Vec::new();
+    let mut older: Vec<(PythonMinor, String)> = Vec::new();
     let mut done: Vec<usize> = Vec::new();
     for (at, Said { minor, statement }) in told.iter().enumerate() {
         match statement {
@@ -693,12 +779,9 @@ fn joined(told: &[Said]) -> Vec<(PythonMinor, String)> {
             Statement::About { text, .. } | Statement::Unadmitted { text, .. } | Statement::Rule { text, .. } => {
                 lines.push((*minor, text.clone()));
             }
-            Statement::Older { of } => {
-                let lines = if asks(of, *minor) { &mut rest } else { &mut lines };
-                lines.push((*minor, format!("older releases of `{of}` do not fit either")));
-            }
             Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
             Statement::Empty { .. } => {}
+            Statement::Older { of } => older.push((*minor, format!("older releases of `{of}` do not fit either"))),
             Statement::Asks { .. } if done.contains(&at) => {}
             Statement::Asks { by, extra, other, .. } => {
                 let mut asks: Vec<(VersionRange, &String)> = Vec::new();
@@ -718,6 +801,7 @@ fn joined(told: &[Said]) -> Vec<(PythonMinor, String)> {
         }
     }
     lines.extend(rest);
+    lines.extend(older);
     lines
 }
 

@@ -334,8 +334,12 @@ impl Reason {
         Self { text, by: HeldBy::Package(by.clone()) }
     }
 
-    fn rule(rule: &str, text: String) -> Self {
-        Self { text: format!("{text} (rule `{rule}`)"), by: HeldBy::Rule(rule.to_owned()) }
+    fn rule(run: &Run<'_, '_>, id: &str, text: String) -> Self {
+        let knowledge = run.in_force.knowledge();
+        let night = || knowledge.one_night.iter().find(|group| group.id == id).map(|group| &group.reason);
+        let reason = knowledge.rule(id).map(|rule| &rule.reason).or_else(night);
+        let reason = reason.map(|reason| format!(": {}", reason.trim_end_matches('.'))).unwrap_or_default();
+        Self { text: format!("{text} (rule `{id}`{reason})"), by: HeldBy::Rule(id.to_owned()) }
     }
 
     fn itself(text: String) -> Self {
@@ -419,7 +423,7 @@ fn wish(run: &Run<'_, '_>, known: Known<'_>, by: &PackageName, of: Option<&Packa
     let wants = range::describe(&edge.range);
     match edge.rule {
         None => Reason::package(by, format!("`{by}` {version} asks for {of}{wants}")),
-        Some(at) => Reason::rule(&run.in_force.rule(at).id, format!("`{by}` {version} needs {of}{wants}")),
+        Some(at) => Reason::rule(run, &run.in_force.rule(at).id, format!("`{by}` {version} needs {of}{wants}")),
     }
 }
 
@@ -435,7 +439,10 @@ fn unmet(
         Demand::OneOf(at) => {
             let rule = run.in_force.rule(at);
             let wanted = rule.others().iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-            known.met_by(run, demand, minor).is_none().then(|| Reason::rule(&rule.id, format!("it needs {wanted}")))
+            known
+                .met_by(run, demand, minor)
+                .is_none()
+                .then(|| Reason::rule(run, &rule.id, format!("it needs {wanted}")))
         }
         Demand::Apart(at, side) => {
             let rule = run.in_force.rule(at);
@@ -445,7 +452,7 @@ fn unmet(
                 Side::Other => (&rule.package, &rule.versions),
             };
             let there = known.version(against).filter(|version| against != name && versions.contains(version))?;
-            Some(Reason::rule(&rule.id, format!("it cannot be beside `{against}` {there}")))
+            Some(Reason::rule(run, &rule.id, format!("it cannot be beside `{against}` {there}")))
         }
         Demand::Night(at, night) => {
             let group = &run.in_force.knowledge().one_night[at];
@@ -454,7 +461,7 @@ fn unmet(
                 let version = known.version(other)?;
                 (crate::knowledge::night(version)? != night).then(|| format!("`{other}` {version}"))
             })?;
-            Some(Reason::rule(&group.id, format!("it is not of the same night as {other}")))
+            Some(Reason::rule(run, &group.id, format!("it is not of the same night as {other}")))
         }
     }
 }

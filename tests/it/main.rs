@@ -67,3 +67,5 @@ mod codes;
 mod reports;
 // Answers of the real index that must come out (live), and the same bytes whoever serves them.
 mod real_answers;
+// Sets for which metadata is not enough: what a person reads (recorded), and what the real index gives (live).
+mod knowledge_cases;

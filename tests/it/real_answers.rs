@@ -18,9 +18,14 @@ pub(crate) fn live() -> bool {
     live
 }
 
-/// Locks against the real index; runs of one test share pages.
+/// Locks against the real index with the GPU optional; runs share pages.
 fn lock(macos: &str, python: &str, rest: &str) -> (Run, Option<String>) {
-    let head = format!("[target]\nchip = \"m1\"\nmacos = \"{macos}\"\ngpu = \"optional\"\npython = \"{python}\"\n");
+    lock_for("optional", macos, python, rest)
+}
+
+/// Locks against the real index; runs share pages.
+pub(crate) fn lock_for(gpu: &str, macos: &str, python: &str, rest: &str) -> (Run, Option<String>) {
+    let head = format!("[target]\nchip = \"m1\"\nmacos = \"{macos}\"\ngpu = \"{gpu}\"\npython = \"{python}\"\n");
     let project = Project::new(&format!("{head}{rest}\n"));
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("real-answers");
     let proxies = std::env::vars().filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy"));
@@ -31,7 +36,7 @@ fn lock(macos: &str, python: &str, rest: &str) -> (Run, Option<String>) {
     (run, project.lock())
 }
 
-fn version(lock: &str, name: &str) -> semver::Version {
+pub(crate) fn version(lock: &str, name: &str) -> semver::Version {
     let rest = lock.split_once(&format!("\"{name} ")).unwrap_or_else(|| panic!("no `{name}` in\n{lock}")).1;
     rest.split(['"', ' ']).next().unwrap().parse().unwrap()
 }

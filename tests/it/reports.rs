@@ -105,6 +105,37 @@ fn r03_every_macos_from_the_floor_has_its_wheel() {
     check(&lock("14.0", "[resolution]\nwheels = \"floor\"\n"), &["14"], &["15", "26"]);
 }
 
+/// torch 2.9 to 2.11 install on macOS 13, and their MPS refuses it. The trap is to call the tag a fit.
+#[test]
+fn r04_a_tag_that_fits_and_a_gpu_that_does_not() {
+    let tags = || wheels(&["cp313-none-macosx_11_0_arm64"]);
+    let published = ["2.7.1", "2.8.0", "2.9.1", "2.10.0", "2.11.0"]
+        .into_iter()
+        .fold(Published::default(), |all, version| all.with_release("torch", version, tags()))
+        .with_release("torch", "2.12.1", wheels(&["cp313-cp313-macosx_14_0_arm64"]));
+    let index = FakeIndex::from_published(&published);
+    let asking =
+        |torch: &str| Project::asking(&index, "13.7", "==3.13.*", &dependencies(&[&format!("torch = \"{torch}\"")]));
+    for pinned in ["==2.10.*", "==2.11.*"] {
+        let run = refused(
+            &asking(pinned).requiring_the_gpu(),
+            &[
+                "needs macOS 14 for the GPU; your floor is 13.7 (rule `torch-2.9-mps-needs-macos-14`)",
+                "hint: torch = \"==2.8.*\" gives torch 2.8.0",
+                "hint: [target] macos = \"14.0\"",
+                "hint: [target] gpu = \"optional\"",
+            ],
+        );
+        run.never_says(&["no wheel"]);
+    }
+    let (run, lock) = locked(&asking("*").requiring_the_gpu());
+    assert_has(&lock, &["\"torch 2.8.0\"", "torch-2.9-mps-needs-macos-14"], &[]);
+    run.says(0, &["torch 2.12.1 exists; held at 2.8.0: needs macOS 14; your floor is 13.7"]);
+    let (run, lock) = locked(&asking("*"));
+    assert_has(&lock, &["\"torch 2.11.0\""], &[]);
+    run.says(0, &["`torch` 2.11.0 needs macOS >=14.0 for the GPU"]);
+}
+
 /// torchvision asks for one exact torch. Both lines are named, what each torchvision demands, and the nearest pair.
 #[test]
 fn r05_torch_and_torchvision_that_do_not_go_together() {
@@ -139,6 +170,103 @@ fn r05_torch_and_torchvision_that_do_not_go_together() {
     assert_has(&lock, &["\"torch 2.15.0\"", "\"torchvision 0.29.2\""], &[]);
 }
 
+/// tensorflow-metal declares no TensorFlow. A pair that breaks the import is refused and the pairs that load are named; on
+/// a Python without a plugin the newest that has one is; and whoever insists switches the rule off.
+#[test]
+fn r06_the_plugin_that_breaks_the_import() {
+    let mac = |pythons: &[u8]| {
+        let tags: Vec<String> =
+            pythons.iter().map(|minor| format!("cp3{minor}-cp3{minor}-macosx_12_0_arm64")).collect();
+        wheels(&tags.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let published = Published::default()
+        .with_release("tensorflow", "2.17.1", mac(&[11, 12]))
+        .with_release("tensorflow", "2.18.1", mac(&[11, 12]))
+        .with_release("tensorflow", "2.21.0", mac(&[11, 12, 13]))
+        .with_release("tensorflow-macos", "2.15.0", mac(&[11]))
+        .with_release("tensorflow-metal", "1.1.0", mac(&[11]))
+        .with_release("tensorflow-metal", "1.2.0", mac(&[11, 12]));
+    let index = FakeIndex::from_published(&published);
+    let project = |python: &str, tensorflow: &str, metal: &str, rest: &str| {
+        let lines = [format!("tensorflow = \"{tensorflow}\""), format!("tensorflow-metal = \"{metal}\"")];
+        let rest = format!("{}{rest}", dependencies(&[&lines[0], &lines[1]]));
+        Project::asking(&index, "14.0", python, &rest)
+    };
+    let pair = |rest: &str| project("==3.11.*", "==2.18.*", "==1.1.0", rest);
+    refused(
+        &pair(""),
+        &[
+            "macml.toml:7: tensorflow ==2.18.*",
+            "macml.toml:8: tensorflow-metal ==1.1.0",
+            "`tensorflow-metal` 1.1.0 needs `tensorflow` >=2.13, <2.18",
+            "a symbol that it needs has left TensorFlow with 2.18",
+            "hint: tensorflow = \"==2.17.*\" gives tensorflow 2.17.1, tensorflow-metal 1.1.0",
+            "hint: tensorflow-metal = \"==1.2.0\" gives tensorflow 2.18.1, tensorflow-metal 1.2.0",
+        ],
+    );
+    let (run, lock) = locked(&pair("[resolution]\nignore-rules = [\"metal-1.1.0-tf\"]\n"));
+    run.says(0, &["note[rule-ignored]: rule `metal-1.1.0-tf` is switched off"]);
+    assert_has(&lock, &["\"tensorflow-metal 1.1.0\"", "ignore-rules = [\"metal-1.1.0-tf\"]"], &[]);
+    refused(
+        &project("==3.13.*", "*", "*", ""),
+        &[
+            "`tensorflow-metal` 1.2.0: no wheel for Python 3.13; newest is 3.12",
+            "hint: [target] python = \">=3.12,<3.14\" gives tensorflow 2.18.1, tensorflow-metal 1.2.0 on Python 3.12",
+        ],
+    );
+    let (_, lock) = locked(&project(">=3.11,<3.14", "*", "*", "").requiring_the_gpu());
+    assert_has(&lock, &["python = \"3.12\"", "\"tensorflow 2.18.1\"", "\"tensorflow-metal 1.2.0\""], &[]);
+}
+
+/// Up to 0.26.3 mlx holds libmlx itself, from 0.26.5 mlx-metal does. A lock has the one or the other, never both.
+#[test]
+fn r07_the_library_has_one_owner() {
+    let published = Published::default()
+        .with_release("mlx", "0.26.3", wheels(&["cp312-cp312-macosx_14_0_arm64"]))
+        .with_release("mlx", "0.26.5", wheels(&["cp312-cp312-macosx_14_0_arm64"]).asking(&["mlx-metal==0.26.5"]))
+        .with_release("mlx-metal", "0.26.5", wheels(&["py3-none-macosx_14_0_arm64"]));
+    let index = FakeIndex::from_published(&published);
+    let project = |lines: &[&str]| Project::asking(&index, "14.0", "==3.12.*", &dependencies(lines));
+    let upgraded = project(&["mlx = \"==0.26.3\""]);
+    assert_has(&locked(&upgraded).1, &["\"mlx 0.26.3\""], &["mlx-metal"]);
+    let manifest = std::fs::read_to_string(upgraded.path().join("macml.toml")).unwrap();
+    upgraded.write("macml.toml", &manifest.replace("0.26.3", "0.26.5"));
+    assert_has(&locked(&upgraded).1, &["\"mlx 0.26.5\"", "\"mlx-metal 0.26.5\""], &["0.26.3"]);
+    refused(
+        &project(&["mlx = \"==0.26.3\"", "mlx-metal = \"*\""]),
+        &["`mlx` <0.26.5 cannot be beside `mlx-metal`", "hint: mlx = \"==0.26.*\" gives mlx 0.26.5, mlx-metal 0.26.5"],
+    );
+}
+
+/// Nightly builds come out of separate pipelines, and the highest version may be months old.
+#[test]
+fn r08_nightly_builds_are_of_one_night() {
+    let mac = || wheels(&["cp313-cp313-macosx_11_0_arm64"]);
+    let reported = Published::default()
+        .with_release("torch", "2.7.0.dev20260105", mac())
+        .with_release("torchvision", "0.22.0.dev20260105", mac())
+        .with_release("torchaudio", "2.8.0.dev20251103", mac());
+    let common = ["20260103", "20260104"].into_iter().fold(reported.clone(), |all, night| {
+        all.with_release("torch", &format!("2.7.0.dev{night}"), mac())
+            .with_release("torchvision", &format!("0.22.0.dev{night}"), mac())
+            .with_release("torchaudio", &format!("2.7.0.dev{night}"), mac())
+    });
+    let lines = dependencies(&["torch = \"*\"", "torchvision = \"*\"", "torchaudio = \"*\""]);
+    let rest = format!("{lines}[resolution]\nprereleases = [\"torch\", \"torchvision\", \"torchaudio\"]\n");
+    let index = FakeIndex::from_published(&reported);
+    refused(
+        &Project::asking(&index, "14.0", "==3.13.*", &rest),
+        &["must be of one night", "torch-nightlies-of-one-night"],
+    );
+    let index = FakeIndex::from_published(&common);
+    let (run, lock) = locked(&Project::asking(&index, "14.0", "==3.13.*", &rest));
+    run.says(0, &["[nightly-builds]", "2026-01-04", "delete"]);
+    let chosen = ["torch-2.7.0", "torchvision-0.22.0", "torchaudio-2.7.0"];
+    let files = chosen.map(|stem| format!("{stem}.dev20260104-cp313-cp313-macosx_11_0_arm64.whl\", size = "));
+    assert_has(&lock, &files.each_ref().map(String::as_str), &["20260105", "20251103"]);
+    assert_eq!(lock.matches("sha256 = ").count(), 3, "{lock}");
+}
+
 /// Wheels of coremltools end at Python 3.13, and its source archive has no native half.
 #[test]
 fn r09_no_wheel_for_this_python_and_no_way_around() {
@@ -149,6 +277,8 @@ fn r09_no_wheel_for_this_python_and_no_way_around() {
         .with_release("coremltools", "9.1.dev1", wheels(&["cp314-none-macosx_11_0_arm64"]));
     let index = FakeIndex::from_published(&published);
     let project = |python: &str| Project::asking(&index, "14.0", python, &dependencies(&["coremltools = \"*\""]));
+    let pinned = Project::asking(&index, "14.0", "==3.14.*", &dependencies(&["coremltools = \"==9.0\""]));
+    refused(&pinned, &["`coremltools` 9.0: no wheel for Python 3.14; newest is 3.13", "are no way out"]);
     let run = refused(
         &project("==3.14.*"),
         &[

@@ -220,7 +220,11 @@ impl State<'_> {
                 self.case.counts_from_the_start(package, release) || self.case.demanded_anywhere(package, release);
             let wanted =
                 self.asked.iter().all(|(to, spec)| *to != package || self.case.allowed(package, *spec, release));
-            if !admitted || !wanted || !self.is_as_rules_ask(package, release) || !self.case.available(package, release, self.minor) {
+            if !admitted
+                || !wanted
+                || !self.is_as_rules_ask(package, release)
+                || !self.case.available(package, release, self.minor)
+            {
                 continue;
             }
             let patches: BTreeSet<u16> = self.patches.iter().copied().filter(|p| wish.admits(self.minor, *p)).collect();
@@ -293,13 +297,7 @@ impl State<'_> {
     }
 
     /// Takes up one alternative of each rule in every way, then goes on.
-    fn take_alternatives(
-        &mut self,
-        package: usize,
-        needs: &[&[(usize, Spec)]],
-        at: usize,
-        answers: &mut Vec<Answer>,
-    ) {
+    fn take_alternatives(&mut self, package: usize, needs: &[&[(usize, Spec)]], at: usize, answers: &mut Vec<Answer>) {
         let Some((any_of, others)) = needs.split_first() else {
             self.search(at + 1, answers);
             return;

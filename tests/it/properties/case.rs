@@ -448,7 +448,8 @@ fn tidy((mut packages, roots, (constraint, over, prerelease, locked, locked_pyth
     let is_root = |package: usize| lines.iter().any(|line| line.to == package);
     let locked = locked.into_iter().filter(|(package, release)| {
         let Package { kind, releases } = &packages[*package];
-        *release < releases.len() && !matches!(kind, Kind::Yanked | Kind::Candidates | Kind::OnlyCandidates | Kind::Nightly)
+        *release < releases.len()
+            && !matches!(kind, Kind::Yanked | Kind::Candidates | Kind::OnlyCandidates | Kind::Nightly)
     });
     Case {
         constraints: constraint.filter(|(package, _)| packages[*package].kind != Kind::Slide).into_iter().collect(),

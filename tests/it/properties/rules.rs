@@ -88,7 +88,9 @@ impl RuleLine {
             }
             Says::Conflicts(package, spec) => ("conflicts", format!("other = [{}]", release(&(*package, *spec)))),
             Says::Unusable => ("conflicts", String::new()),
-            Says::NeedsMacos(above) => ("needs-macos", format!("needs = \">={}.0\"", [14, 15, 26, 27][*above as usize])),
+            Says::NeedsMacos(above) => {
+                ("needs-macos", format!("needs = \">={}.0\"", [14, 15, 26, 27][*above as usize]))
+            }
             Says::NeedsPython(pythons) => ("needs-python", format!("needs = \"{}\"", pythons.text())),
         };
         let python = self.python.map(|pythons| format!("python = \"{}\"\n", pythons.text())).unwrap_or_default();

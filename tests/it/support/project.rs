@@ -46,6 +46,15 @@ impl Project {
         self
     }
 
+    /// Asks for a GPU that works.
+    pub(crate) fn requiring_the_gpu(self) -> Self {
+        let manifest = std::fs::read_to_string(self.path().join("macml.toml")).unwrap();
+        let required = manifest.replace("gpu = \"optional\"", "gpu = \"required\"");
+        assert_ne!(required, manifest);
+        self.write("macml.toml", &required);
+        self
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }

@@ -121,7 +121,11 @@ fn answer<'k>(
         connect(&outcome.project.manifest, Reach::Network).map_err(|error| failed(pipeline::Error::Connect(error)))?;
     let mut names: Vec<PackageName> = Vec::new();
     // Asked twice, perhaps in two spellings, it is still one question.
-    args.names.iter().for_each(|name| if !names.contains(name) { names.push(name.clone()) });
+    args.names.iter().for_each(|name| {
+        if !names.contains(name) {
+            names.push(name.clone())
+        }
+    });
     let all = pipeline::why(&outcome, &names, knowledge, &mut *source, &**draw).map_err(failed)?;
     Ok((outcome, all))
 }

@@ -62,7 +62,7 @@ p{margin:.25rem 0;max-width:48rem}
 table{border-collapse:separate;border-spacing:2px;font-size:.9rem}
 caption{text-align:left;color:var(--quiet);padding:0 0 .4rem}
 th{background:var(--head);text-align:left;vertical-align:top;padding:.45rem .6rem;font-weight:600;white-space:nowrap}
-td{vertical-align:top;padding:.45rem .6rem;width:13rem;min-width:11rem;max-width:13rem}
+td{vertical-align:top;padding:.45rem .6rem;min-width:10rem;max-width:12rem}
 tbody th{position:sticky;left:0}
 .mark{font-weight:700}
 .set{list-style:none;margin:.2rem 0 0;padding:0}
