@@ -498,7 +498,8 @@ impl Teller<'_, '_, '_> {
             return Ok(vec![Statement::Empty { of: name.clone(), text }]);
         }
         // Newest first, grouped by reason: the first group is what a reader needs, later ones are the way down.
-        let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+        // Of each what makes it one, what is said of it, and its members.
+        let mut groups: Vec<(String, String, Vec<usize>)> = Vec::new();
         let mut archives = false;
         for at in &inside {
             let Err(absence) = releases.state(*at) else { continue };
@@ -507,19 +508,29 @@ impl Teller<'_, '_, '_> {
             archives |= matches!(absence, Absence::Unfit(Unfit::NoPython { .. }))
                 && releases.release(version).is_some_and(|release| release.source_archive);
             let reason = absence.to_string();
-            match groups.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, members)) => members.push(*at),
-                None => groups.push((reason, vec![*at])),
+            // Each of many releases has its own day, which is one reason all the same.
+            let same = match absence {
+                Absence::Unfit(Unfit::TooNew { day: Some(_), limit }) => format!("uploaded after {limit}"),
+                _ => reason.clone(),
+            };
+            match groups.iter_mut().find(|(known, ..)| *known == same) {
+                Some((_, told, members)) => {
+                    if *told != reason {
+                        told.clone_from(&same);
+                    }
+                    members.push(*at);
+                }
+                None => groups.push((same, reason, vec![*at])),
             }
         }
         let finals = |members: &[usize]| {
             members.iter().any(|at| points[*at].version().is_some_and(|version| !version.any_prerelease()))
         };
-        let any_final = groups.iter().any(|(_, members)| finals(members));
-        groups.retain(|(_, members)| !any_final || finals(members));
+        let any_final = groups.iter().any(|(.., members)| finals(members));
+        groups.retain(|(.., members)| !any_final || finals(members));
         let more = groups.len() > 3;
         let mut statements: Vec<Statement> = Vec::new();
-        for (reason, members) in groups.into_iter().take(3) {
+        for (_, reason, members) in groups.into_iter().take(3) {
             let members: Vec<&Point> = members.iter().map(|at| &points[*at]).collect();
             let text = format!("`{name}` {}: {reason}", ends(&members));
             let (of, newest) = (name.clone(), members.first().map(|point| (*point).clone()));

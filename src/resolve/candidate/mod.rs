@@ -539,6 +539,16 @@ impl fmt::Display for Short {
     }
 }
 
+/// Writes what an index says in many words, perhaps on many lines, as a part of a sentence.
+fn on_one_line(text: &str) -> String {
+    const LONGEST: usize = 160;
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}
+
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -574,7 +584,7 @@ impl fmt::Display for Unfit {
                 write!(f, "the index does not say whether it was uploaded by {limit}")
             }
             Self::Yanked { reason } if reason.is_empty() => f.write_str("withdrawn by its publisher"),
-            Self::Yanked { reason } => write!(f, "withdrawn by its publisher: {reason}"),
+            Self::Yanked { reason } => write!(f, "withdrawn by its publisher: {}", on_one_line(reason)),
             Self::NoSharedGeneration => {
                 f.write_str("no macOS generation for which all packages that must match have a wheel")
             }
