@@ -183,8 +183,13 @@ impl Circumstances {
             Force::Never => false,
         };
         let chips = rule.chips.is_empty()
-            || (self.chip.generation()..=Chip::NEWEST_GENERATION).all(|generation| rule.chips.contains(&generation));
+            || (self.generation()..=Chip::NEWEST_GENERATION).all(|generation| rule.chips.contains(&generation));
         force && chips && rule.macos.contains(&self.macos.version())
+    }
+
+    /// Returns the generation of its chip as rules know them: a later one is treated like the newest.
+    pub(super) fn generation(&self) -> u8 {
+        self.chip.generation().min(Chip::NEWEST_GENERATION)
     }
 }
 

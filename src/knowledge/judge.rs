@@ -108,7 +108,7 @@ impl Circumstances {
     fn reach(&self, rule: &Rule) -> Option<Reach> {
         let here = self.macos.version();
         let from_here = crate::pep::VersionRange::higher_than(here.clone());
-        let generation = self.chip.generation();
+        let generation = self.generation();
         let floor_chip = rule.chips.is_empty() || rule.chips.contains(&generation);
         let some_chip = floor_chip || rule.chips.iter().any(|chip| *chip > generation);
         let floor_macos = rule.macos.contains(&here);

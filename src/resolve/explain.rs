@@ -25,7 +25,7 @@ use super::package::Node;
 use super::provider::Tree;
 use super::releases::{Absence, Releases};
 use super::request::Request;
-use super::run::Run;
+use super::run::{Run, Told};
 use super::{Refusal, candidate::Unfit};
 
 /// Why nothing satisfies a request, as data for the binary to lay out.
@@ -79,6 +79,8 @@ pub(crate) struct Causes {
     pub(crate) prereleases: Vec<PackageName>,
     /// Two packages that a rule keeps apart, whatever releases there are.
     pub(crate) apart: Vec<PackageName>,
+    /// Packages that some rule which took part keeps apart from others.
+    pub(crate) rivals: Vec<PackageName>,
     /// Packages that took part.
     pub(crate) packages: Vec<PackageName>,
 }
@@ -179,14 +181,14 @@ enum Statement {
 }
 
 /// A statement with the Python under which it holds.
-struct Told {
+struct Said {
     minor: PythonMinor,
     statement: Statement,
 }
 
 struct Teller<'t, 'r, 's> {
     run: &'t RefCell<Run<'r, 's>>,
-    told: Vec<Told>,
+    told: Vec<Said>,
     lines: Vec<Line>,
     /// Places of the rules that took part.
     rules: BTreeSet<usize>,
@@ -214,7 +216,7 @@ impl Teller<'_, '_, '_> {
 
     fn say(&mut self, minor: PythonMinor, statement: Statement) {
         if !self.told.iter().any(|told| told.minor == minor && told.statement == statement) {
-            self.told.push(Told { minor, statement });
+            self.told.push(Said { minor, statement });
         }
     }
 
@@ -227,9 +229,12 @@ impl Teller<'_, '_, '_> {
                 }
                 self.rule(*at, *minor);
             }
-            External::FromDependencyOf(by, _, Node::Rule { at, minor }, _) => {
-                if matches!(by, Node::Python) {
-                    self.own_lines_of(*at);
+            External::FromDependencyOf(by, own, Node::Rule { at, minor }, _) => {
+                match by {
+                    Node::Python => self.own_lines_of(*at),
+                    Node::Release { name, .. } => self.asks_side(*at, (name, None), *minor, own)?,
+                    Node::Needs { name, extra, .. } => self.asks_side(*at, (name, Some(extra)), *minor, own)?,
+                    Node::Root | Node::PythonFull(_) | Node::Rule { .. } | Node::Night { .. } => {}
                 }
                 self.rule(*at, *minor);
             }
@@ -301,6 +306,34 @@ impl Teller<'_, '_, '_> {
         names.for_each(|name| self.own_line(name));
     }
 
+    /// Tells that releases of a package that a rule does not name ask for one that it keeps apart from another.
+    fn asks_side(
+        &mut self,
+        at: usize,
+        (by, extra): (&PackageName, Option<&ExtraName>),
+        minor: PythonMinor,
+        own: &VersionRange,
+    ) -> Result<(), Error> {
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
+        let sides: Vec<&PackageName> =
+            std::iter::once(&rule.package).chain(rule.others().into_iter().map(|other| &other.name)).collect();
+        if sides.contains(&by) {
+            return Ok(());
+        }
+        let Some(releases) = self.run.borrow_mut().releases(by, minor)? else { return Ok(()) };
+        let which = simplify(&releases, own);
+        let Some((_, fit)) = releases.best(own) else { return Ok(()) };
+        let Told::Edges(edges) = self.run.borrow_mut().told(&releases, fit, minor, extra)? else { return Ok(()) };
+        for edge in edges.packages.into_iter().filter(|edge| sides.contains(&&edge.name)) {
+            self.package(&edge.name);
+            let wants = if edge.range == VersionRange::full() { String::new() } else { describe(&edge.range) };
+            let (by, extra, other) = (by.clone(), extra.cloned(), format!("`{}`", edge.name));
+            self.say(minor, Statement::Asks { by, extra, which: which.clone(), other, wants });
+        }
+        Ok(())
+    }
+
     /// Tells what a rule demands, and remembers it for its ground.
     fn rule(&mut self, at: usize, minor: PythonMinor) {
         let in_force = self.run.borrow().in_force.clone();
@@ -308,6 +341,9 @@ impl Teller<'_, '_, '_> {
         self.rules.insert(at);
         self.package(&rule.package);
         self.causes.gpu |= rule.scope == Scope::Gpu;
+        if let Says::Conflicts(other) = &rule.says {
+            self.causes.rivals.extend([rule.package.clone(), other.name.clone()]);
+        }
         let releases = self.run.borrow_mut().releases(&rule.package, minor);
         // A page that cannot be had was not needed to come here.
         let points = releases.ok().flatten().map(|releases| releases.points().to_vec()).unwrap_or_default();
@@ -535,7 +571,7 @@ impl Teller<'_, '_, '_> {
 /// Leaves out what nobody needs to read: where rules speak of a package, what keeps its older releases out.
 ///
 /// Each release of a plugin needs another host; of a dozen rules that say so, the newest release's is the one to read.
-fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
+fn worth_telling(mut told: Vec<Said>, roots: &[Root]) -> Vec<Said> {
     let mut ruled: BTreeSet<PackageName> = BTreeSet::new();
     for one in &told {
         if let Statement::Rule { of, others, .. } = &one.statement {
@@ -582,7 +618,7 @@ fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
         }
         kept
     });
-    told.extend(older.into_iter().map(|(of, minor)| Told { minor, statement: Statement::Older { of } }));
+    told.extend(older.into_iter().map(|(of, minor)| Said { minor, statement: Statement::Older { of } }));
     told
 }
 
@@ -682,7 +718,7 @@ const MOST_RELEASES: usize = 4;
 
 /// Lays out statements as sentences: what a package's releases ask of another is one, and what is the same under several
 /// Pythons is said once.
-fn sentences(told: &[Told], all: &[PythonMinor]) -> Vec<String> {
+fn sentences(told: &[Said], all: &[PythonMinor]) -> Vec<String> {
     let mut merged: Vec<(String, Vec<PythonMinor>)> = Vec::new();
     for (minor, text) in joined(told) {
         // What differs in nothing but the name of the Python is the same.
@@ -696,6 +732,7 @@ fn sentences(told: &[Told], all: &[PythonMinor]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (text, mut minors) in merged.into_iter().take(MOST) {
         minors.sort();
+        minors.dedup();
         let names: Vec<String> = minors.iter().map(ToString::to_string).collect();
         let pythons = format!("Python {}", names.join(", "));
         let everywhere = all.iter().all(|minor| minors.contains(minor));
@@ -714,7 +751,7 @@ fn sentences(told: &[Told], all: &[PythonMinor]) -> Vec<String> {
 /// Stands for the Python that a sentence speaks of.
 const PYTHON: &str = "\u{0}";
 
-fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
+fn joined(told: &[Said]) -> Vec<(PythonMinor, String)> {
     let known = |of: &PackageName, minor: PythonMinor| {
         told.iter().any(|told| {
             told.minor == minor
@@ -736,7 +773,7 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
     let mut rest: Vec<(PythonMinor, String)> = Vec::new();
     let mut older: Vec<(PythonMinor, String)> = Vec::new();
     let mut done: Vec<usize> = Vec::new();
-    for (at, Told { minor, statement }) in told.iter().enumerate() {
+    for (at, Said { minor, statement }) in told.iter().enumerate() {
         match statement {
             Statement::About { of, text, .. } | Statement::Unadmitted { of, text } if asks(of, *minor) => {
                 rest.push((*minor, text.clone()));

@@ -126,7 +126,10 @@ pub fn standing(
             let roots: Vec<&Root> = run.roots(minor).into_iter().filter(|root| root.name == *name).collect();
             let reason = match newer.own_reason(&roots) {
                 Some(reason) => reason,
-                None => conflict(&mut run, known, &newer, minor)?.unwrap_or_else(|| open(request, name, version)),
+                None => match conflict(&mut run, known, &newer, minor)? {
+                    Some(reason) => reason,
+                    None => excluded(&mut run, known, &newer, minor).unwrap_or_else(|| open(request, name, version)),
+                },
             };
             Some(newer.held(version, reason))
         }
@@ -235,12 +238,12 @@ impl<'a> Known<'a> {
     }
 
     /// Returns the alternative of a rule that the answer takes; `None` where the demand is another one.
-    fn met_by(self, run: &Run<'_, '_>, demand: Demand) -> Option<Edge> {
+    fn met_by(self, run: &Run<'_, '_>, demand: Demand, minor: PythonMinor) -> Option<Edge> {
         let Demand::OneOf(at) = demand else { return None };
         let taken = |edge: &Edge| {
             self.version(&edge.name).is_some_and(|version| edge.range.contains(&Point::from(version.clone())))
         };
-        run.alternatives(at).into_iter().find(taken)
+        run.alternatives(at, minor).into_iter().find(taken)
     }
 
     /// Lists who of the answer asks for `name`, with the edge.
@@ -261,7 +264,7 @@ impl<'a> Known<'a> {
                     let Some(Ok(fit)) = releases.get(&package.version) else { continue };
                     for extra in std::iter::once(None).chain(package.extras.iter().map(Some)) {
                         let Ok(Told::Edges(edges)) = run.told(&releases, fit, minor, extra) else { continue };
-                        let by_rule = edges.demands.iter().filter_map(|demand| self.met_by(run, *demand));
+                        let by_rule = edges.demands.iter().filter_map(|demand| self.met_by(run, *demand, minor));
                         let edges = edges.packages.into_iter().chain(by_rule).filter(|edge| edge.name == *name);
                         all.extend(edges.map(|edge| (by.clone(), edge)));
                     }
@@ -397,7 +400,20 @@ fn conflict(
             return Ok(Some(Reason { text, by }));
         }
     }
-    Ok(edges.demands.iter().find_map(|demand| unmet(run, known, name, *demand)))
+    Ok(edges.demands.iter().find_map(|demand| unmet(run, known, name, *demand, minor)))
+}
+
+/// Says which package of the lock asks for another release than the newest, whether or not it has to be as it is: who
+/// asks about one package sees there what to ask about next.
+fn excluded(
+    run: &mut Run<'_, '_>,
+    known: Known<'_>,
+    Newer { name, newest, .. }: &Newer,
+    minor: PythonMinor,
+) -> Option<Reason> {
+    let point = Point::from(newest.clone());
+    let (by, edge) = known.asking(run, name, minor).into_iter().find(|(_, edge)| !edge.range.contains(&point))?;
+    Some(wish(run, known, &by, None, &edge))
 }
 
 /// Says what a package of the answer asks for by an edge, naming the other package where that is not clear.
@@ -412,12 +428,21 @@ fn wish(run: &Run<'_, '_>, known: Known<'_>, by: &PackageName, of: Option<&Packa
 }
 
 /// Says which demand of a rule on a release the answer does not meet.
-fn unmet(run: &Run<'_, '_>, known: Known<'_>, name: &PackageName, demand: Demand) -> Option<Reason> {
+fn unmet(
+    run: &Run<'_, '_>,
+    known: Known<'_>,
+    name: &PackageName,
+    demand: Demand,
+    minor: PythonMinor,
+) -> Option<Reason> {
     match demand {
         Demand::OneOf(at) => {
             let rule = run.in_force.rule(at);
             let wanted = rule.others().iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-            known.met_by(run, demand).is_none().then(|| Reason::rule(run, &rule.id, format!("it needs {wanted}")))
+            known
+                .met_by(run, demand, minor)
+                .is_none()
+                .then(|| Reason::rule(run, &rule.id, format!("it needs {wanted}")))
         }
         Demand::Apart(at, side) => {
             let rule = run.in_force.rule(at);

@@ -7,10 +7,12 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::rc::Rc;
 
 use pubgrub::{Dependencies, DependencyConstraints, DependencyProvider, PackageResolutionStatistics};
 
+use crate::knowledge::rule::Says;
 use crate::knowledge::{Demand, InForce, Side};
 use crate::pep::{ExtraName, PackageName, Point, Version, VersionRange};
 use crate::target::PythonMinor;
@@ -107,6 +109,11 @@ impl<'p, 'r, 's> Provider<'p, 'r, 's> {
         all
     }
 
+    /// Returns whether a rule keeps two sides apart; another one that has a node needs something.
+    fn keeps_apart(&self, at: usize) -> bool {
+        matches!(self.in_force.rule(at).says, Says::Conflicts(_))
+    }
+
     fn demand(&self, edges: &[Edge]) {
         let mut demands = self.demands.borrow_mut();
         for edge in edges {
@@ -151,9 +158,8 @@ impl DependencyProvider for Provider<'_, '_, '_> {
         Reverse(match node {
             Node::Root => (0, 0, None, None),
             Node::Python => (1, 0, None, None),
-            // What a release demands by a rule is known as soon as the release is chosen.
-            Node::Rule { at, .. } => (2, *at, None, None),
-            Node::Night { at, .. } => (3, *at, None, None),
+            // What a release needs by a rule is known as soon as the release is chosen.
+            Node::Rule { at, .. } if !self.keeps_apart(*at) => (2, *at, None, None),
             Node::Release { name, extra, minor } => match self.root_ranks.get(&(*minor, name.clone())) {
                 Some(rank) => (4, *rank, None, extra.clone()),
                 None => (5, 0, Some(name.clone()), extra.clone()),
@@ -163,6 +169,10 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 None => (5, 0, Some(name.clone()), Some(extra.clone())),
             },
             Node::PythonFull(_) => (6, 0, None, None),
+            // These bring nothing along: a side or a night is what releases make of it. Decided any earlier, which may
+            // come to pass once the solver has learned that one must be, it would choose the releases.
+            Node::Rule { at, .. } => (7, *at, None, None),
+            Node::Night { at, .. } => (8, *at, None, None),
         })
     }
 
@@ -177,16 +187,23 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 let newest_first = edges::patches(*minor).into_iter().rev().map(Point::from);
                 Ok(newest_first.into_iter().find(|patch| range.contains(patch)))
             }
-            Node::Rule { at, .. } => {
-                let versions = match self.run.borrow().alternatives(*at).len() {
-                    // It keeps two sides apart.
-                    0 => vec![side_version(Side::Own), side_version(Side::Other)],
-                    alternatives => (0..alternatives).map(alternative_version).collect(),
+            Node::Rule { at, minor } => {
+                let versions: Vec<Version> = if self.keeps_apart(*at) {
+                    vec![side_version(Side::Own), side_version(Side::Other)]
+                } else {
+                    (0..self.run.borrow().alternatives(*at, *minor).len()).map(alternative_version).collect()
                 };
                 Ok(versions.into_iter().map(Point::from).find(|version| range.contains(version)))
             }
-            // Every night that is asked for exists; two that differ leave an empty range.
-            Node::Night { .. } => Ok(range.as_singleton().cloned()),
+            // Every night that is asked for exists. Several are left where the solver has learned that one of them must
+            // be, whichever release will ask for it; the newest comes first.
+            Node::Night { .. } => {
+                let nights = range.iter().filter_map(|(night, _)| match night {
+                    Bound::Included(night) => Some(night.clone()),
+                    Bound::Excluded(_) | Bound::Unbounded => None,
+                });
+                Ok(nights.last())
+            }
             Node::Release { name, minor, .. } | Node::Needs { name, minor, .. } => {
                 let mut run = self.run.borrow_mut();
                 let Some(releases) = run.releases(name, *minor)? else { return Ok(None) };
@@ -229,7 +246,7 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 return Ok(Dependencies::Available(DependencyConstraints::default()));
             }
             Node::Rule { at, minor } => {
-                let alternatives = self.run.borrow().alternatives(*at).into_iter().enumerate();
+                let alternatives = self.run.borrow().alternatives(*at, *minor).into_iter().enumerate();
                 let chosen = alternatives.into_iter().find(|(place, _)| alternative_version(*place) == *version);
                 let edges = Edges { packages: chosen.map(|(_, edge)| edge).into_iter().collect(), ..Edges::default() };
                 let constraints = self.constraints(&edges, *minor);

@@ -241,11 +241,13 @@ impl<'r, 's> Run<'r, 's> {
         }
     }
 
-    /// Returns the edge of each alternative of a rule that requires something, those first that the user names.
-    pub(crate) fn alternatives(&self, at: usize) -> Vec<Edge> {
+    /// Returns the edge of each alternative of a rule that requires something, those first that the user asks for under
+    /// this Python.
+    pub(crate) fn alternatives(&self, at: usize, minor: PythonMinor) -> Vec<Edge> {
         let Says::Requires(any_of) = &self.in_force.rule(at).says else { return Vec::new() };
         let mut edges: Vec<Edge> = any_of.iter().map(|wanted| edges::rule_edge(at, wanted)).collect();
-        edges.sort_by_key(|edge| self.request.env.roots.iter().all(|root| root.name != edge.name));
+        let roots = self.roots(minor);
+        edges.sort_by_key(|edge| roots.iter().all(|root| root.name != edge.name));
         edges
     }
 
@@ -429,7 +431,7 @@ impl<'r, 's> Run<'r, 's> {
             self.scout.scanned.insert(key);
             for demand in edges.demands {
                 if let Demand::OneOf(at) = demand
-                    && let Some(edge) = self.alternatives(at).first()
+                    && let Some(edge) = self.alternatives(at, minor).first()
                 {
                     self.scout_edge(edge);
                 }
@@ -457,6 +459,11 @@ impl<'r, 's> Run<'r, 's> {
                 let Ok(Some(releases)) = self.releases(&edge.name, minor) else { continue };
                 let Some((_, fit)) = releases.best(&edge.range) else { continue };
                 if let Ok(Told::Edges(edges)) = self.told(&releases, fit, minor, extra.as_ref()) {
+                    for demand in &edges.demands {
+                        if let Demand::OneOf(at) = *demand {
+                            queue.extend(self.alternatives(at, minor));
+                        }
+                    }
                     queue.extend(edges.packages);
                 }
             }

@@ -80,7 +80,8 @@ pub enum Written {
 /// Puts `bytes` into a file as one step: a reader, or a crash at any instant, sees the old bytes or the new ones.
 ///
 /// The file keeps its mode; a new one gets what the umask leaves of 0666. A symlink stays and its target is written.
-/// A file that holds these bytes already is not touched. Folders above it are made.
+/// A file that holds these bytes already is not touched. Folders above it are made. What is no file, such as a pipe, is
+/// written to as it is.
 ///
 /// # Errors
 /// When a folder or the file cannot be written; the old file is then as it was.
@@ -88,10 +89,18 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result
     let failed = |cause| FsError { doing: "write", path: path.to_owned(), cause };
     // Renaming onto a link would put a plain file in its place.
     let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
-    let place = if link { std::fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
-    let old_mode = match std::fs::read(&place) {
-        Ok(old) if old == bytes => return Ok(Written::Unchanged),
-        Ok(_) => Some(std::fs::metadata(&place).map_err(failed)?.permissions()),
+    let place = if link { linked(path).map_err(failed)? } else { path.to_owned() };
+    let old_mode = match std::fs::metadata(&place) {
+        // A device may have no end, and a pipe none yet: neither is read, nor replaced.
+        Ok(found) if !found.is_file() => {
+            let mut file = std::fs::OpenOptions::new().write(true).open(&place).map_err(failed)?;
+            file.write_all(bytes).map_err(failed)?;
+            return Ok(Written::Changed);
+        }
+        Ok(found) if found.len() == bytes.len() as u64 && std::fs::read(&place).map_err(failed)? == bytes => {
+            return Ok(Written::Unchanged);
+        }
+        Ok(found) => Some(found.permissions()),
         Err(cause) if matches!(cause.kind(), ErrorKind::NotFound) => None,
         Err(cause) => return Err(failed(cause)),
     };
@@ -123,6 +132,19 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result
         sweep(folder, SystemTime::now() - LONGEST_WRITE);
     }
     Ok(Written::Changed)
+}
+
+/// Follows a link to the place that it names, which need not be there yet.
+fn linked(path: &Path) -> std::io::Result<PathBuf> {
+    match std::fs::canonicalize(path) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => {
+            let named = std::fs::read_link(path)?;
+            let place = path.parent().unwrap_or(Path::new("")).join(named);
+            // Of a chain of links only the last may lead nowhere yet.
+            if std::fs::symlink_metadata(&place).is_ok_and(|found| found.is_symlink()) { Err(cause) } else { Ok(place) }
+        }
+        found => found,
+    }
 }
 
 /// How names of files begin and end that are being written.
@@ -283,6 +305,25 @@ mod tests {
         write_atomic(&at("macml.lock"), b"new", Durability::Flushed).unwrap();
         let left = [".macml-busy.tmp", ".macml-mine", "macml.lock", "x.tmp"].map(at);
         assert_eq!(walk(folder.path()).unwrap(), left);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_written_to_and_never_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("later/target", &link).unwrap();
+        assert_eq!(write_atomic(&link, b"one", Durability::Cached).unwrap(), Written::Changed);
+        assert_eq!(std::fs::read(folder.path().join("later/target")).unwrap(), b"one");
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        // It takes all and gives nothing; a reader of `/dev/zero` would never end.
+        assert_eq!(write_atomic(Path::new("/dev/null"), b"one", Durability::Flushed).unwrap(), Written::Changed);
+        assert_eq!(write_atomic(Path::new("/dev/zero"), b"one", Durability::Flushed).unwrap(), Written::Changed);
+        assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+        let round = folder.path().join("round");
+        std::os::unix::fs::symlink("round", &round).unwrap();
+        write_atomic(&round, b"one", Durability::Cached).unwrap_err();
+        write_atomic(folder.path(), b"one", Durability::Cached).unwrap_err();
     }
 
     #[test]

@@ -126,3 +126,29 @@ fn a_manifest_without_an_answer_says_so() {
     let report = run.json_as("why.schema.json");
     assert_eq!((run.code, &report["error"]["kind"]), (1, &"unsatisfiable".into()));
 }
+
+#[test]
+fn a_package_asked_about_in_two_spellings_is_told_of_once() {
+    let index = index();
+    let project = project(&index, "required");
+    let once = project.run(&["why", "sympy", "free"]);
+    let twice = project.run(&["why", "SymPy", "free", "sympy"]);
+    assert_eq!((twice.code, &twice.stdout), (0, &once.stdout));
+    assert_eq!(once.stdout.matches("sympy 1.5 in").count(), 1);
+}
+
+#[test]
+fn what_the_lock_keeps_back_names_who_asks_for_it_there() {
+    let index = index();
+    let project = project(&index, "optional");
+    project.write(
+        "macml.toml",
+        &std::fs::read_to_string(project.path().join("macml.toml")).unwrap().replace(">=2.13", "==2.14.1"),
+    );
+    project.run(&["lock"]).says(0, &["macml.lock written"]);
+    // The lock prefers what it has, so that torch is not held by its line any more.
+    let manifest = std::fs::read_to_string(project.path().join("macml.toml")).unwrap();
+    project.write("macml.toml", &manifest.replace("==2.14.1", ">=2.13"));
+    project.run(&["lock"]);
+    project.run(&["why", "sympy"]).says(0, &["2.0 exists; held back: `torch` 2.14.1 asks for >=1, <2\n"]);
+}

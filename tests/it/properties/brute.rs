@@ -16,6 +16,7 @@ use super::case::MINORS;
 use super::case::Mark;
 use super::case::RootLine;
 use super::case::Spec;
+use super::rules::Says;
 
 /// A complete answer.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -107,6 +108,7 @@ impl Case {
             patches: Self::patches(minor),
             asked: Vec::new(),
             askers: Vec::new(),
+            by_rules: Vec::new(),
             nodes: Vec::new(),
             edges: BTreeMap::new(),
         };
@@ -147,6 +149,9 @@ impl Case {
     fn available(&self, package: usize, release: usize, minor: u16) -> bool {
         let fit = |release: usize| self.files(package, release).fit(minor);
         let wish = self.wish(package, release);
+        if self.rules_about(package, release, minor).any(|rule| rule.excludes(minor)) {
+            return false;
+        }
         if !fit(release) || !Self::patches(minor).iter().any(|patch| wish.admits(minor, *patch)) {
             return false;
         }
@@ -177,6 +182,8 @@ struct State<'a> {
     asked: Vec<(usize, Spec)>,
     /// Who asked, at the same place; `None` is the user.
     askers: Vec<Option<usize>>,
+    /// What rules ask for.
+    by_rules: Vec<(usize, Spec)>,
     /// Packages with an extra (0 for none), in the order in which they were asked for.
     nodes: Vec<(usize, u8)>,
     edges: BTreeMap<usize, BTreeSet<usize>>,
@@ -198,7 +205,9 @@ impl State<'_> {
     /// Goes on with the node at `at`.
     fn search(&mut self, at: usize, answers: &mut Vec<Answer>) {
         let Some(&(package, extra)) = self.nodes.get(at) else {
-            answers.push(self.answer());
+            if !self.is_against_rules() {
+                answers.push(self.answer());
+            }
             return;
         };
         if self.releases.contains_key(&package) {
@@ -211,7 +220,11 @@ impl State<'_> {
                 self.case.counts_from_the_start(package, release) || self.case.demanded_anywhere(package, release);
             let wanted =
                 self.asked.iter().all(|(to, spec)| *to != package || self.case.allowed(package, *spec, release));
-            if !admitted || !wanted || !self.case.available(package, release, self.minor) {
+            if !admitted
+                || !wanted
+                || !self.is_as_rules_ask(package, release)
+                || !self.case.available(package, release, self.minor)
+            {
                 continue;
             }
             let patches: BTreeSet<u16> = self.patches.iter().copied().filter(|p| wish.admits(self.minor, *p)).collect();
@@ -267,13 +280,63 @@ impl State<'_> {
             holds &= self.ask(Some(package), dep.to, dep.spec, dep.extra);
         }
         if holds && !self.patches.is_empty() {
-            self.search(at + 1, answers);
+            let rules = self.case.rules_about(package, release, self.minor);
+            let needs: Vec<&[(usize, Spec)]> = rules
+                .filter_map(|rule| match &rule.says {
+                    Says::Requires(any_of) if extra == 0 => Some(any_of.as_slice()),
+                    _ => None,
+                })
+                .collect();
+            self.take_alternatives(package, &needs, at, answers);
         }
         self.asked.truncate(asked);
         self.askers.truncate(asked);
         self.nodes.truncate(nodes);
         self.patches = patches;
         self.edges = edges;
+    }
+
+    /// Takes up one alternative of each rule in every way, then goes on.
+    fn take_alternatives(&mut self, package: usize, needs: &[&[(usize, Spec)]], at: usize, answers: &mut Vec<Answer>) {
+        let Some((any_of, others)) = needs.split_first() else {
+            self.search(at + 1, answers);
+            return;
+        };
+        for (to, spec) in any_of.iter().filter(|(to, _)| *to < self.case.packages.len()) {
+            let (nodes, edges) = (self.nodes.len(), self.edges.clone());
+            // Overrides replace nothing of what rules ask for, and it demands no version exactly.
+            self.by_rules.push((*to, *spec));
+            if !self.nodes.contains(&(*to, 0)) {
+                self.nodes.push((*to, 0));
+            }
+            self.edges.entry(package).or_default().insert(*to);
+            let chosen = self.releases.get(to).copied();
+            if chosen.is_none_or(|release| self.is_as_rules_ask(*to, release)) {
+                self.take_alternatives(package, others, at, answers);
+            }
+            self.by_rules.pop();
+            self.nodes.truncate(nodes);
+            self.edges = edges;
+        }
+    }
+
+    fn is_as_rules_ask(&self, package: usize, release: usize) -> bool {
+        let version = self.case.version(package, release);
+        let narrowed = self.case.constraints.get(&package).is_none_or(|constraint| constraint.admits(version));
+        narrowed && self.by_rules.iter().all(|(to, spec)| *to != package || spec.admits(version))
+    }
+
+    /// Says whether two releases are together that must not be.
+    fn is_against_rules(&self) -> bool {
+        let nights: BTreeSet<u8> =
+            self.releases.iter().map(|(at, release)| self.case.version(*at, *release).night).collect();
+        let apart = self.case.rules.iter().filter(|rule| rule.counts_on(self.minor)).any(|rule| {
+            let has = |package: usize, spec: Spec| {
+                self.releases.get(&package).is_some_and(|at| spec.admits(self.case.version(package, *at)))
+            };
+            matches!(&rule.says, Says::Conflicts(other, spec) if has(rule.package, rule.spec) && has(*other, *spec))
+        });
+        apart || nights.iter().filter(|night| **night != 0).count() > 1
     }
 
     fn answer(&self) -> Answer {

@@ -11,6 +11,9 @@ use crate::support::universe::Packages;
 use crate::support::universe::Rel;
 use crate::support::universe::Universe;
 
+use super::rules::RuleLine;
+use super::rules::rules;
+
 /// The Pythons of every case: minor, and the newest patch that counts as known.
 pub(crate) const MINORS: [u16; 3] = [11, 12, 13];
 
@@ -24,6 +27,7 @@ pub(crate) struct Case {
     pub(crate) prereleases: Vec<usize>,
     pub(crate) locked: BTreeMap<usize, usize>,
     pub(crate) locked_python: Option<u16>,
+    pub(crate) rules: Vec<RuleLine>,
 }
 
 #[derive(Clone, Debug)]
@@ -49,6 +53,8 @@ pub(crate) enum Kind {
     Slide,
     /// Pure wheels with demands on Python.
     Pythons,
+    /// All are nightly builds, and those of all such packages must be of one night.
+    Nightly,
 }
 
 #[derive(Clone, Debug)]
@@ -122,6 +128,8 @@ pub(crate) struct V {
     pub(crate) number: u8,
     /// `false < true`, so a candidate sorts before its final release.
     pub(crate) is_final: bool,
+    /// The day of a nightly build; 0 for what is none.
+    pub(crate) night: u8,
 }
 
 /// What a release asks of Python.
@@ -161,10 +169,11 @@ impl Case {
         let pick = releases[release].pick;
         let is_final = match kind {
             Kind::Candidates => pick % 2 == 0,
-            Kind::OnlyCandidates => false,
+            Kind::OnlyCandidates | Kind::Nightly => false,
             _ => true,
         };
-        V { number: release as u8 + 1, is_final }
+        let night = if *kind == Kind::Nightly { pick % 3 + 1 } else { 0 };
+        V { number: release as u8 + 1, is_final, night }
     }
 
     pub(crate) fn is_yanked(&self, package: usize, release: usize) -> bool {
@@ -248,7 +257,11 @@ impl Dep {
 
 impl V {
     pub(crate) fn text(self) -> String {
-        if self.is_final { format!("{}.0", self.number) } else { format!("{}.0rc1", self.number) }
+        match self {
+            Self { number, is_final: true, .. } => format!("{number}.0"),
+            Self { number, night: 0, .. } => format!("{number}.0rc1"),
+            Self { number, night, .. } => format!("{number}.0.dev2026010{night}"),
+        }
     }
 }
 
@@ -270,7 +283,7 @@ impl Spec {
 
     /// Says whether it admits `v`, pre-releases like any other version (PEP 440).
     pub(crate) fn admits(self, v: V) -> bool {
-        let V { number, is_final } = v;
+        let V { number, is_final, night } = v;
         match self {
             Self::Any => true,
             Self::Ge(n) => number > n || (number == n && is_final),
@@ -281,16 +294,16 @@ impl Spec {
             Self::Ne(n) => number != n || !is_final,
             Self::Eq(n) => number == n && is_final,
             Self::Within(a, b) => Self::Ge(a).admits(v) && Self::Lt(b).admits(v),
-            Self::EqCandidate(n) => number == n && !is_final,
-            Self::GeCandidate(n) => number >= n,
+            Self::EqCandidate(n) => number == n && !is_final && night == 0,
+            Self::GeCandidate(n) => number > n || (number == n && night == 0),
         }
     }
 
     /// Returns the one version that it demands, if it does.
     pub(crate) fn exact(self) -> Option<V> {
         match self {
-            Self::Eq(number) => Some(V { number, is_final: true }),
-            Self::EqCandidate(number) => Some(V { number, is_final: false }),
+            Self::Eq(number) => Some(V { number, is_final: true, night: 0 }),
+            Self::EqCandidate(number) => Some(V { number, is_final: false, night: 0 }),
             _ => None,
         }
     }
@@ -392,7 +405,7 @@ pub(crate) fn cases() -> impl Strategy<Value = Case> {
         let locked = vec((0..size, 0..4usize), 0..3);
         let python = option::weighted(0.3, prop::sample::select(MINORS.to_vec()));
         let settings = (constraints, overrides, prereleases, locked, python);
-        (vec(package(size), size), roots, settings).prop_map(tidy)
+        (vec(package(size), size), roots, settings, rules(size)).prop_map(tidy)
     })
 }
 
@@ -400,10 +413,11 @@ type Raw = (
     Vec<Package>,
     Vec<(usize, Spec, u8, Mark, bool)>,
     (Option<(usize, Spec)>, Option<(usize, Spec)>, Option<usize>, Vec<(usize, usize)>, Option<u16>),
+    Vec<RuleLine>,
 );
 
 /// Takes out what the written rules leave open.
-fn tidy((mut packages, roots, (constraint, over, prerelease, locked, locked_python)): Raw) -> Case {
+fn tidy((mut packages, roots, (constraint, over, prerelease, locked, locked_python), rules): Raw) -> Case {
     for package in &mut packages {
         for release in &mut package.releases {
             // Complementary markers are told by package: one line with patch releases for each.
@@ -434,7 +448,8 @@ fn tidy((mut packages, roots, (constraint, over, prerelease, locked, locked_pyth
     let is_root = |package: usize| lines.iter().any(|line| line.to == package);
     let locked = locked.into_iter().filter(|(package, release)| {
         let Package { kind, releases } = &packages[*package];
-        *release < releases.len() && !matches!(kind, Kind::Yanked | Kind::Candidates | Kind::OnlyCandidates)
+        *release < releases.len()
+            && !matches!(kind, Kind::Yanked | Kind::Candidates | Kind::OnlyCandidates | Kind::Nightly)
     });
     Case {
         constraints: constraint.filter(|(package, _)| packages[*package].kind != Kind::Slide).into_iter().collect(),
@@ -447,6 +462,7 @@ fn tidy((mut packages, roots, (constraint, over, prerelease, locked, locked_pyth
         locked_python,
         roots: lines,
         packages,
+        rules,
     }
 }
 
@@ -459,6 +475,7 @@ fn package(size: usize) -> impl Strategy<Value = Package> {
         3 => Just(Kind::Tagged),
         1 => Just(Kind::Slide),
         2 => Just(Kind::Pythons),
+        2 => Just(Kind::Nightly),
     ];
     let release = (any::<u8>(), vec(dep(size), 0..=3)).prop_map(|(pick, deps)| Release { pick, deps });
     (kind, vec(release, 1..=4)).prop_map(|(kind, releases)| Package { kind, releases })
@@ -492,7 +509,7 @@ fn bounds() -> impl Strategy<Value = Spec> {
     ]
 }
 
-fn spec() -> impl Strategy<Value = Spec> {
+pub(crate) fn spec() -> impl Strategy<Value = Spec> {
     prop_oneof![
         4 => Just(Spec::Any),
         6 => bounds(),

@@ -119,7 +119,14 @@ fn answer<'k>(
     let outcome = pipeline::lock(&job, &mut connect, &**draw).map_err(failed)?;
     let mut source =
         connect(&outcome.project.manifest, Reach::Network).map_err(|error| failed(pipeline::Error::Connect(error)))?;
-    let all = pipeline::why(&outcome, &args.names, knowledge, &mut *source, &**draw).map_err(failed)?;
+    let mut names: Vec<PackageName> = Vec::new();
+    // Asked twice, perhaps in two spellings, it is still one question.
+    args.names.iter().for_each(|name| {
+        if !names.contains(name) {
+            names.push(name.clone())
+        }
+    });
+    let all = pipeline::why(&outcome, &names, knowledge, &mut *source, &**draw).map_err(failed)?;
     Ok((outcome, all))
 }
 
