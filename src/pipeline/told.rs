@@ -72,7 +72,7 @@ pub fn tell(knowledge: &Knowledge, Set { env, platform, python, releases: set, h
         findings.extend(added(env, set, &judgement));
         findings.extend(judgement.condemned.iter().map(condemned));
         findings.extend(judgement.lacking.iter().filter(|hit| hit.reach == Reach::AtFloor).map(lacking));
-        findings.extend(better_apart(env));
+        findings.extend(better_apart(env, set));
         let at_floor = judgement.problems.iter().filter(|hit| hit.reach == Reach::AtFloor);
         let applies = at_floor.filter(|hit| hit.rule.scope != Scope::Gpu || has_gpu(&hit.rule.package, &judgement));
         problems.extend(applies.filter_map(KnownProblem::new));
@@ -157,8 +157,10 @@ fn ignored(knowledge: &Knowledge, id: &str, set: &BTreeMap<PackageName, Version>
     names.iter().any(|name| set.contains_key(name)).then_some(finding)
 }
 
-/// Advises to give PyTorch and TensorFlow an environment each.
-fn better_apart(env: &EnvSpec) -> Option<Finding> {
+/// Advises to give PyTorch and TensorFlow an environment each, where the plugin is there: without it TensorFlow keeps
+/// nothing back.
+fn better_apart(env: &EnvSpec, set: &BTreeMap<PackageName, Version>) -> Option<Finding> {
+    set.keys().find(|name| name.as_str() == "tensorflow-metal")?;
     let torch = env.roots.iter().find(|root| root.name.as_str() == "torch")?;
     let tensorflow = env.roots.iter().find(|root| ["tensorflow", "tensorflow-macos"].contains(&root.name.as_str()))?;
     let message = format!("`torch` and `{}` in one environment hold each other back", tensorflow.name);

@@ -845,3 +845,20 @@ fn nearest(name: &PackageName) -> Option<&'static str> {
     let (distance, near) = scored.min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + name.as_str().len() / 5 && distance > 0).then_some(near)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_python_is_named_once_for_what_was_found_twice() {
+        let [first, second, third] = [11, 12, 13].map(|minor| PythonMinor { major: 3, minor });
+        let told = |minor: PythonMinor| Told {
+            minor,
+            statement: Statement::About { of: "a".parse().unwrap(), newest: None, text: "no `a` fits".to_owned() },
+        };
+        let told = [told(third), told(second), told(third)];
+        assert_eq!(sentences(&told, &[first, second, third]), ["no `a` fits (on Python 3.12, 3.13)"]);
+        assert_eq!(sentences(&told, &[second, third]), ["no `a` fits"]);
+    }
+}
