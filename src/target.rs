@@ -164,6 +164,14 @@ impl MacosVersion {
         Version::new([u64::from(years), u64::from(self.minor), 0])
     }
 
+    /// Lists the versions from this one up that there may be: majors with their minors, up to the newest major known.
+    pub fn upward(self) -> impl Iterator<Item = Self> {
+        const MOST_MINORS: u16 = 9;
+        let majors = (self.major..=Self::NEWEST_MAJOR.max(self.major)).filter(|major| !(16..=25).contains(major));
+        let all = majors.flat_map(|major| (0..=MOST_MINORS).map(move |minor| Self::new(major, minor)));
+        all.filter(move |one| *one >= self)
+    }
+
     /// Returns the generations from this floor up: itself, then each later major's `.0` up to the newest known.
     pub fn generations(self) -> Vec<Self> {
         let later = (self.major + 1..=Self::NEWEST_MAJOR).filter(|major| !(16..=25).contains(major));

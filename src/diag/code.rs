@@ -51,6 +51,14 @@ codes! {
     LocalVersionChosen "local-version-chosen" "a local version is in the answer";
     ForeignIndexSetting "foreign-index-setting" "pip or uv is set to another index than macml";
     NothingToUpgrade "nothing-to-upgrade" "a package to upgrade that no environment has";
+    AddedByRule "added-by-rule" "a package that is in by knowledge, not by metadata";
+    NewlyKnown "newly-known" "a lock that newer knowledge condemns";
+    KnownLimit "known-limit" "something that this set will not do, or not well";
+    RuleIgnored "rule-ignored" "a piece of knowledge that the manifest switches off";
+    BetterApart "better-apart" "frameworks that hold each other back in one environment";
+    NewerThanKnowledge "newer-than-knowledge" "a framework of which nothing is known yet";
+    ForMacsOnly "for-macs-only" "a package for Macs, left out on another platform";
+    NightlyBuilds "nightly-builds" "nightly builds, which their index deletes after some weeks";
     ExtraMissing "extra-missing" "an extra that the release does not have";
 }
 

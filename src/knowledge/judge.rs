@@ -9,7 +9,6 @@ use crate::target::PythonMinor;
 use super::Circumstances;
 use super::Knowledge;
 use super::Rule;
-use super::rule::Problem;
 use super::rule::Release;
 use super::rule::Says;
 
@@ -20,6 +19,8 @@ pub struct Judgement<'k> {
     pub condemned: Vec<Hit<'k>>,
     /// What does not bind, but is not as it should be: a converter beside a torch that it was not tested with.
     pub lacking: Vec<Hit<'k>>,
+    /// Binding rules about a release of the set whose requirement is met.
+    pub met: Vec<Hit<'k>>,
     /// Wrong results, crashes and crawling known of exactly these releases.
     pub problems: Vec<Hit<'k>>,
     /// What one should know anyway.
@@ -90,7 +91,7 @@ impl<'k> Judgement<'k> {
             Says::Advice(advice) => advice.with.as_ref().is_none_or(has) && !advice.without.as_ref().is_some_and(has),
         };
         if !broken {
-            return None;
+            return (matches!(rule.says, Says::Requires(_)) && on.binds(rule)).then_some(&mut self.met);
         }
         Some(match &rule.says {
             Says::Advice(advice) if advice.problem.is_some() => &mut self.problems,
@@ -116,17 +117,6 @@ impl Circumstances {
             (true, _) => Some(Reach::AtFloor),
             (false, true) => Some(Reach::AboveFloor),
             (false, false) => None,
-        }
-    }
-}
-
-impl Problem {
-    /// Writes what goes wrong in two words.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::WrongNumbers => "wrong results",
-            Self::Crash => "a crash",
-            Self::Slow => "slowness",
         }
     }
 }

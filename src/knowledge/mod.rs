@@ -36,6 +36,7 @@ use std::sync::OnceLock;
 use crate::pep::PackageName;
 use crate::pep::Version;
 
+pub(crate) use in_force::night;
 pub use in_force::{Circumstances, Demand, InForce, Side};
 pub use judge::{Hit, Judgement, Reach, judge};
 pub use read::ReadError;
@@ -79,12 +80,27 @@ pub struct OneNight {
     pub evidence: Vec<Evidence>,
 }
 
+impl OneNight {
+    /// Writes where a reader finds the group and its ground.
+    pub fn ground(&self) -> String {
+        format!("rule `{}`: {} ({})", self.id, self.reason, rule::named(&self.evidence))
+    }
+}
+
 impl Knowledge {
     /// Returns what this macml knows.
     pub fn built_in() -> Arc<Self> {
         static BUILT_IN: OnceLock<Arc<Knowledge>> = OnceLock::new();
         let read = || Arc::new(read::built_in().expect("a test reads every rule"));
         BUILT_IN.get_or_init(read).clone()
+    }
+
+    /// Returns what this macml knows with other rules: those of `text`, written as in the file of a family.
+    ///
+    /// # Errors
+    /// When a rule cannot be read.
+    pub fn with_rules_of(text: &str) -> Result<Self, ReadError> {
+        read::rules(text)
     }
 
     /// Lists the rules, family by family in the order of their files.
@@ -104,6 +120,12 @@ impl Knowledge {
         places.sort_unstable();
         places.dedup();
         places.into_iter().map(|at| &self.rules[at])
+    }
+
+    /// Writes why a rule or a group holds and who says so; `None` for a name that is none.
+    pub fn ground(&self, id: &str) -> Option<String> {
+        let night = || self.one_night.iter().find(|group| group.id == id).map(OneNight::ground);
+        self.rule(id).map(Rule::ground).or_else(night)
     }
 
     /// Lists every name that `ignore-rules` may take.

@@ -67,6 +67,11 @@ pub(super) fn built_in() -> Result<Knowledge, ReadError> {
     parse(include_str!("knowledge.toml"), include_str!("wheels.toml"), &FAMILIES)
 }
 
+/// Reads rules in place of those that are built in.
+pub(super) fn rules(text: &str) -> Result<Knowledge, ReadError> {
+    parse(include_str!("knowledge.toml"), include_str!("wheels.toml"), &[("own", text)])
+}
+
 /// Reads the general file, that of wheels, and one for each family of rules.
 fn parse(general: &str, wheels: &str, families: &[(&str, &str)]) -> Result<Knowledge, ReadError> {
     let general: General = toml(general, "knowledge.toml")?;
@@ -449,12 +454,6 @@ impl From<RawConfidence> for Confidence {
             RawConfidence::Reported => Self::Reported,
         }
     }
-}
-
-/// Reads rules as if they were those of one family, for tests.
-#[cfg(test)]
-pub(super) fn rules(text: &str) -> Result<Knowledge, ReadError> {
-    parse(include_str!("knowledge.toml"), "", &[("test", text)])
 }
 
 #[cfg(test)]

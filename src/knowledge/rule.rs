@@ -160,28 +160,47 @@ impl Rule {
         }
     }
 
-    /// Writes what the rule demands as a lowercase sentence: `` `tensorflow-metal` ==1.2.0 needs `tensorflow` … ``.
+    /// Writes what the rule says as a lowercase sentence: `` `tensorflow-metal` 1.2.0 needs `tensorflow` … ``.
     pub fn statement(&self) -> String {
-        let own = Release { name: self.package.clone(), versions: self.versions.clone() };
+        format!("{} {}", Release { name: self.package.clone(), versions: self.versions.clone() }, self.predicate())
+    }
+
+    /// Writes what the rule says of one of its releases.
+    pub fn statement_of(&self, version: &Version) -> String {
+        format!("`{}` {version} {}", self.package, self.predicate())
+    }
+
+    fn predicate(&self) -> String {
+        let purpose = self.scope.purpose();
         match &self.says {
             Says::Requires(any_of) => {
                 let any_of = any_of.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-                format!("{own} needs {any_of}")
+                format!("needs {any_of}{purpose}")
             }
-            Says::Conflicts(other) => format!("{own} and {other} exclude each other"),
-            Says::Unusable if self.scope == Scope::Gpu => format!("{own} cannot use the GPU"),
-            Says::Unusable => format!("{own} is of no use on a Mac"),
-            Says::NeedsMacos(needs) => format!("{own} needs macOS {needs}{}", self.scope.purpose()),
-            Says::NeedsPython(needs) => format!("{own} needs Python {needs}{}", self.scope.purpose()),
-            Says::Advice(Advice { prefer: Some(prefer), .. }) => format!("instead of {own} rather take {prefer}"),
-            Says::Advice(_) => format!("of {own} one should know"),
+            Says::Conflicts(other) => format!("cannot be beside {other}{purpose}"),
+            Says::Unusable if self.scope == Scope::Gpu => "cannot use the GPU".to_owned(),
+            Says::Unusable => "is of no use on a Mac".to_owned(),
+            Says::NeedsMacos(needs) => format!("needs macOS {needs}{purpose}"),
+            Says::NeedsPython(needs) => format!("needs Python {needs}{purpose}"),
+            Says::Advice(Advice { problem: Some(problem), .. }) => format!("is known for {}", problem.title()),
+            Says::Advice(_) => "has something to know".to_owned(),
         }
     }
 
     /// Writes where a reader finds the rule and its ground: ``rule `id`: Reason (measured: …)``.
     pub fn ground(&self) -> String {
-        let evidence = self.evidence.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        format!("rule `{}`: {} ({}: {evidence})", self.id, self.reason, self.confidence)
+        format!("rule `{}`: {} ({}: {})", self.id, self.reason, self.confidence, named(&self.evidence))
+    }
+}
+
+impl Problem {
+    /// Writes what goes wrong in two words.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::WrongNumbers => "wrong results",
+            Self::Crash => "a crash",
+            Self::Slow => "slowness",
+        }
     }
 }
 
@@ -214,11 +233,23 @@ impl Scope {
     }
 }
 
+/// Names the first pieces of evidence; a list of all of them is `macml rules ID`.
+pub(super) fn named(evidence: &[Evidence]) -> String {
+    const MOST: usize = 2;
+    let mut named = evidence.iter().take(MOST).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if evidence.len() > MOST {
+        named += ", …";
+    }
+    named
+}
+
 impl fmt::Display for Release {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.versions.is_any() {
-            true => write!(f, "`{}`", self.name),
-            false => write!(f, "`{}` {}", self.name, self.versions),
+        let text = self.versions.to_string();
+        match self.versions.exact() {
+            _ if self.versions.is_any() => write!(f, "`{}`", self.name),
+            Some(exact) if text == format!("=={exact}") => write!(f, "`{}` {exact}", self.name),
+            _ => write!(f, "`{}` {text}", self.name),
         }
     }
 }

@@ -19,8 +19,6 @@ pub struct Answer {
     pub resolution: Resolution,
     /// Digest of the parts of the manifest that it depends on.
     pub inputs: Sha256,
-    /// Ids of the knowledge that shaped it.
-    pub rules: Vec<String>,
 }
 
 /// Makes a lockfile of answers. `knowledge` is the date of the knowledge they were solved with, empty without any.
@@ -61,11 +59,8 @@ pub fn with_envs(old: &Lockfile, new: &Lockfile) -> Result<Lockfile, BuildError>
         let picker = Picker::new(env);
         for entry in &env.packages {
             let Some(package) = lock.package(entry) else { continue };
-            let mut wheels = picker.files(package);
-            // Files that fit nowhere are not for this function to judge; without any the release would be lost.
-            if wheels.is_empty() {
-                wheels = package.wheels.iter().collect();
-            }
+            // A release without files would be lost.
+            let wheels = picker.kept(package);
             pool.keep(package, env, wheels.into_iter().cloned().collect())?;
         }
         envs.push(env.clone());
@@ -94,7 +89,7 @@ fn locked_env(answer: &Answer) -> LockedEnv {
         python: *python,
         python_full: (!python_full.is_any()).then(|| python_full.clone()),
         inputs: answer.inputs,
-        rules: answer.rules.clone(),
+        rules: answer.resolution.rules.clone(),
         packages: packages.iter().map(entry).collect(),
     }
 }

@@ -274,7 +274,7 @@ fn alteration(old: Entry<'_>, new: Entry<'_>) -> Option<ChangeKind> {
     let (extras_added, extras_removed) = compare(old.1.extras.clone(), new.1.extras.clone());
     let (requires_added, requires_removed) = compare(edges(before, old.0.env), edges(after, new.0.env));
     let files = |package: &LockedPackage, picker: &Picker| {
-        picker.files(package).into_iter().map(|wheel| (wheel.file.to_string(), wheel.sha256)).collect()
+        picker.kept(package).into_iter().map(|wheel| (wheel.file.to_string(), wheel.sha256)).collect()
     };
     let (added, removed) = compare(files(before, old.2), files(after, new.2));
     let names = |files: Vec<(String, _)>| -> Vec<String> { files.into_iter().map(|(file, _)| file).collect() };

@@ -26,7 +26,7 @@
 //! * `[[package]]`, one for each release: where its files are found again (`index`, or `path` relative to the
 //!   project, or the user's own `url`), what it `requires` after markers and extras in the first environment that
 //!   has it, the other environments whose edges differ (`requires-in`), and `wheels`: the union of what its
-//!   environments may install. [`pick`] tells which of them one environment takes.
+//!   environments may install. [`pick`] tells which of them one environment takes, and which one Mac.
 //!
 //! # Rules for changing it
 //!

@@ -96,9 +96,11 @@ fn answer(short: &Short<'_>) -> Answer {
         python_full: Specifiers::any(),
         packages: short.packages.iter().map(|line| package(line)).collect(),
         held: Vec::new(),
+        python_held: None,
+        rules: Vec::new(),
         findings: Vec::new(),
     };
-    Answer { resolution, inputs: Sha256::of(short.env.as_bytes()), rules: Vec::new() }
+    Answer { resolution, inputs: Sha256::of(short.env.as_bytes()) }
 }
 
 fn lock(shorts: &[Short<'_>]) -> Lockfile {

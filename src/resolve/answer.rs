@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use crate::diag::{Code, Finding};
 use crate::index::source::{DIRECT, File};
+use crate::knowledge::rule::Says;
+use crate::knowledge::{Demand, Side};
 use crate::manifest::model::RootSource;
 use crate::pep::{ExtraName, PackageName, Point, Specifiers, Version, VersionRange};
 use crate::target::PythonMinor;
@@ -17,7 +19,7 @@ use super::edges::{self, Edge, is_later};
 use super::held;
 use super::package::Node;
 use super::provider::Provider;
-use super::releases::Releases;
+use super::releases::{Absence, Releases};
 use super::resolution::{Origin, Package, Resolution};
 use super::run::Run;
 
@@ -31,6 +33,8 @@ pub(crate) struct Chosen {
     pub(crate) extras: BTreeSet<ExtraName>,
     /// Every edge of the release and its extras in use.
     pub(crate) edges: Vec<Edge>,
+    /// What knowledge adds.
+    pub(crate) demands: Vec<Demand>,
     /// Who asked for it first: a package, or the user.
     pub(crate) asked_by: Option<PackageName>,
 }
@@ -69,13 +73,24 @@ pub(crate) fn answer(
                     let releases = run.borrow_mut().releases(&edge.name, minor)?.expect("selected from a page");
                     let Some(Ok(fit)) = releases.get(&version) else { unreachable!("selected releases count") };
                     let fit = fit.clone();
-                    let (extras, edges) = (BTreeSet::new(), Vec::new());
-                    entry.insert(Chosen { version, releases, fit, extras, edges, asked_by: asked_by.clone() })
+                    let (extras, edges, demands) = (BTreeSet::new(), Vec::new(), Vec::new());
+                    let asked_by = asked_by.clone();
+                    entry.insert(Chosen { version, releases, fit, extras, edges, demands, asked_by })
                 }
             };
             entry.extras.extend(extra);
-            entry.edges.extend(own.packages.iter().cloned());
-            queue.extend(own.packages.into_iter().map(|next| (Some(edge.name.clone()), next)));
+            entry.demands.extend(own.demands.iter().copied());
+            let by_rule = own.demands.iter().filter_map(|demand| match *demand {
+                Demand::OneOf(at) => Some(Node::Rule { at, minor }),
+                Demand::Apart(..) | Demand::Night(..) => None,
+            });
+            let by_rule = by_rule.flat_map(|node| {
+                let version = selected.get(&node).and_then(Point::version).expect("what is asked for is selected");
+                provider.edges(&node, version).expect("what is selected has edges").packages
+            });
+            let edges: Vec<Edge> = own.packages.into_iter().chain(by_rule).collect();
+            entry.edges.extend(edges.iter().cloned());
+            queue.extend(edges.into_iter().map(|next| (Some(edge.name.clone()), next)));
         }
     }
     let wheels = share_generations(&chosen);
@@ -85,6 +100,8 @@ pub(crate) fn answer(
     }
     let findings = findings(&run, &chosen, minor);
     let held = held::held(&mut run, &chosen, minor)?;
+    let python_held = held::python(&mut run, &chosen, minor)?;
+    let rules = rules(&run, &chosen);
     let mut packages = BTreeMap::new();
     for (name, chosen) in &chosen {
         let mut wheels = run.complete(&chosen.releases.index, &wheels[name])?;
@@ -106,6 +123,8 @@ pub(crate) fn answer(
         python_full: patch_specifiers(minor, patches.as_ref()),
         packages,
         held,
+        python_held,
+        rules,
         findings,
     })
 }
@@ -125,6 +144,10 @@ fn share_generations(chosen: &BTreeMap<PackageName, Chosen>) -> BTreeMap<Package
         for edge in package.edges.iter().filter(|edge| edge.name != *name) {
             let Some(other) = chosen.get(&edge.name) else { continue };
             if edge.exact.as_ref() != Some(&package.version) || other.version != package.version {
+                continue;
+            }
+            // A wheel by path or address is of one generation, and its selector is for one file.
+            if [package, other].iter().any(|member| &*member.releases.index == DIRECT) {
                 continue;
             }
             let members = [(name, package), (&edge.name, other)];
@@ -181,6 +204,37 @@ fn patch_specifiers(minor: PythonMinor, left: Option<&VersionRange>) -> Specifie
     parts.join(",").parse().expect("made of versions and operators")
 }
 
+/// Names the knowledge that shaped an answer: what a chosen release demands, what keeps a newer one out.
+fn rules(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>) -> Vec<String> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for package in chosen.values() {
+        for demand in &package.demands {
+            match *demand {
+                Demand::OneOf(at) => names.extend([run.in_force.rule(at).id.as_str()]),
+                Demand::Night(at, _) => names.extend([run.in_force.knowledge().one_night[at].id.as_str()]),
+                Demand::Apart(at, side) => {
+                    let rule = run.in_force.rule(at);
+                    let Says::Conflicts(other) = &rule.says else { continue };
+                    let (against, versions) = match side {
+                        Side::Own => (&other.name, &other.versions),
+                        Side::Other => (&rule.package, &rule.versions),
+                    };
+                    let newest = chosen.get(against).and_then(|against| against.releases.newest());
+                    names.extend(newest.filter(|newest| versions.contains(newest)).map(|_| rule.id.as_str()));
+                }
+            }
+        }
+        let newer =
+            package.releases.points().iter().filter_map(Point::version).take_while(|one| **one > package.version);
+        for version in newer {
+            if let Some(Err(Absence::Known(known))) = package.releases.get(version) {
+                names.extend(run.in_force.knowledge().rule(&known.rule).map(|rule| rule.id.as_str()));
+            }
+        }
+    }
+    names.into_iter().map(str::to_owned).collect()
+}
+
 /// Says what about this answer a person should know.
 fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: PythonMinor) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -212,6 +266,13 @@ fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Py
             }
         }
     }
+    for root in run.request.env.roots.iter().filter(|root| run.is_for_macs_only(root)) {
+        if root.platform.is_none_or(|only| only == run.request.platform) {
+            let message = format!("`{}` is for Macs only: left out on {}", root.name, run.request.platform);
+            findings.push(Finding::note(Code::ForMacsOnly, message));
+        }
+    }
+    findings.extend(one_night(run, chosen));
     for root in &run.request.env.roots {
         let Some(marker) = &root.marker else { continue };
         let here = root.platform.is_none_or(|only| only == run.request.platform);
@@ -226,6 +287,28 @@ fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Py
         }
     }
     findings
+}
+
+/// Says of which night nightly builds are, and that their index will not keep them.
+fn one_night(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>) -> Vec<Finding> {
+    let mut nights: BTreeMap<(usize, u64), Vec<&PackageName>> = BTreeMap::new();
+    for (name, package) in chosen {
+        for demand in &package.demands {
+            if let Demand::Night(at, night) = *demand {
+                nights.entry((at, night)).or_default().push(name);
+            }
+        }
+    }
+    let note = |((at, night), names): ((usize, u64), Vec<&PackageName>)| {
+        let names = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let (year, month, day) = (night / 10_000, night / 100 % 100, night % 100);
+        let message = format!("nightly builds of {year}-{month:02}-{day:02}: {names}");
+        let ground = run.in_force.knowledge().one_night[at].ground();
+        Finding::warning(Code::NightlyBuilds, message)
+            .noting(ground)
+            .noting("indexes delete nightly builds after some weeks, and this lock cannot be installed any more then")
+    };
+    nights.into_iter().map(note).collect()
 }
 
 /// Writes the chain of packages that leads to `name`, the user's own line first.

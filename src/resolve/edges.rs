@@ -1,5 +1,7 @@
 //! Requirements as one Python on one platform sees them: markers decided, extras split off, patches set apart.
 
+use crate::knowledge::Demand;
+use crate::knowledge::rule;
 use crate::manifest::model::{EnvSpec, Root, RootSource};
 use crate::pep::{ExtraName, MarkerEnv, PackageName, Requirement, RequirementSource, Specifiers, Truth};
 use crate::pep::{Version, VersionRange};
@@ -16,6 +18,8 @@ pub(crate) struct Edge {
     pub(crate) range: VersionRange,
     /// The version of an `==` among the specifiers.
     pub(crate) exact: Option<Version>,
+    /// The place of the rule that asks for it, where it is not the metadata.
+    pub(crate) rule: Option<usize>,
 }
 
 /// What a release depends on.
@@ -25,6 +29,8 @@ pub(crate) struct Edges {
     pub(crate) packages: Vec<Edge>,
     /// Patch releases under which this holds; `None` is all.
     pub(crate) patches: Option<VersionRange>,
+    /// What knowledge adds.
+    pub(crate) demands: Vec<Demand>,
 }
 
 /// The patch that stands for all releases of a minor to come.
@@ -90,7 +96,7 @@ pub(crate) fn decide(
     }
     let patches = choose_sides(&mut kept, env, minor, extra);
     let packages = kept.into_iter().map(|(requirement, _)| edge(requirement)).collect::<Result<_, _>>()?;
-    Ok(Edges { packages, patches })
+    Ok(Edges { packages, patches, demands: Vec::new() })
 }
 
 /// Of requirements on one package that exclude each other by patch release, keeps the newest known patch's side.
@@ -153,6 +159,7 @@ fn edge(requirement: &Requirement) -> Result<Edge, String> {
             extras: requirement.extras.clone(),
             range: specifiers.range().clone(),
             exact: specifiers.exact().cloned(),
+            rule: None,
         }),
         RequirementSource::Url(_) => {
             Err(format!("it asks for `{}` by address, which only macml.toml may do", requirement.name))
@@ -183,5 +190,11 @@ pub(crate) fn root_edge(root: &Root) -> Edge {
         RootSource::Versions(specifiers) => (specifiers.range().clone(), specifiers.exact().cloned()),
         RootSource::Path(_) | RootSource::Url { .. } => (VersionRange::full(), None),
     };
-    Edge { name: root.name.clone(), extras: root.extras.clone(), range, exact }
+    Edge { name: root.name.clone(), extras: root.extras.clone(), range, exact, rule: None }
+}
+
+/// Makes the edge of an alternative of the rule at a place.
+pub(crate) fn rule_edge(at: usize, wanted: &rule::Release) -> Edge {
+    let range = wanted.versions.range().clone();
+    Edge { name: wanted.name.clone(), extras: Vec::new(), range, exact: None, rule: Some(at) }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::manifest::model::RootSource;
 use crate::pep::{PackageName, Specifiers, Version};
+use crate::target::Gpu;
 use crate::target::PythonMinor;
 
 use super::explain::{Edit, Explanation};
@@ -39,6 +40,11 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
                 break;
             }
         }
+    }
+    if causes.gpu {
+        let mut edited = request.clone();
+        edited.env.gpu = Gpu::Optional;
+        tried.attempt(&edited, || format!("{table} gpu = \"optional\""));
     }
     if causes.python {
         tried.other_python();

@@ -4,11 +4,13 @@
 //! release asks for something, something is not there, and the user's lines made it matter.
 
 use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
+use crate::knowledge::rule::Scope;
 use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
@@ -69,6 +71,8 @@ pub(crate) struct Causes {
     pub(crate) python: bool,
     /// Some release was uploaded too late.
     pub(crate) too_new: bool,
+    /// A rule took part that binds only where the GPU is required.
+    pub(crate) gpu: bool,
     /// Packages of which only pre-releases lie in range.
     pub(crate) prereleases: Vec<PackageName>,
     /// Packages that took part.
@@ -82,16 +86,22 @@ pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusa
     teller.walk(&refusal.tree)?;
     teller.source_only_roots();
     let Teller { told, lines, causes, .. } = teller;
+    let told = worth_telling(told, &request.env.roots);
     let all = run.borrow().minors();
     let order = |line: &Line| request.env.roots.iter().position(|root| root.span == line.span);
     let mut lines = lines;
     lines.sort_by_key(order);
     lines.dedup();
+    let mut reasons = sentences(&told, &all);
+    let named = |id: &str| reasons.iter().any(|reason| reason.contains(&format!("(rule `{id}`)")));
+    let grounds: Vec<String> =
+        request.knowledge.ids().filter(|id| named(id)).filter_map(|id| request.knowledge.ground(id)).collect();
+    reasons.extend(grounds);
     Ok(Explanation {
         env: request.env.name.clone(),
         platform: request.platform,
         lines,
-        reasons: sentences(&told, &all),
+        reasons,
         edits: Vec::new(),
         causes,
     })
@@ -109,10 +119,26 @@ enum Statement {
         other: String,
         wants: String,
     },
+    /// What a rule demands of releases of a package.
+    Rule {
+        of: PackageName,
+        /// The other packages that it names.
+        others: Vec<PackageName>,
+        /// The newest release that it is about.
+        newest: Option<Point>,
+        text: String,
+    },
     /// Nothing of that package lies in a range: news only where nothing else is known of it.
     Empty { of: PackageName, text: String },
+    /// Of some releases only pre-releases are left.
+    Unadmitted { of: PackageName, text: String },
     /// Anything else about a package.
-    About { of: PackageName, text: String },
+    About {
+        of: PackageName,
+        /// The newest release that it is about; [`None`] where it is about none in particular.
+        newest: Option<Point>,
+        text: String,
+    },
 }
 
 /// A statement with the Python under which it holds.
@@ -156,11 +182,24 @@ impl Teller<'_, '_, '_> {
     fn leaf(&mut self, external: &External<Node, VersionRange, String>) -> Result<(), Error> {
         match external {
             External::FromDependencyOf(Node::Python, _, Node::Release { name, .. }, _) => self.own_line(name),
+            External::FromDependencyOf(Node::Rule { at, minor }, _, other, _) => {
+                if let Node::Release { name, .. } = other {
+                    self.package(name);
+                }
+                self.rule(*at, *minor);
+            }
+            External::FromDependencyOf(_, _, Node::Rule { at, minor }, _)
+            | External::NoVersions(Node::Rule { at, minor }, _) => self.rule(*at, *minor),
+            External::FromDependencyOf(Node::Release { name, .. }, _, Node::Night { at, minor }, _) => {
+                self.night(*at, name, *minor);
+            }
             External::FromDependencyOf(by, own, other, range) => {
                 let (name, extra, minor) = match by {
                     Node::Release { name, minor, .. } => (name, None, minor),
                     Node::Needs { name, extra, minor } => (name, Some(extra.clone()), minor),
-                    Node::Root | Node::Python | Node::PythonFull(_) => return Ok(()),
+                    Node::Root | Node::Python | Node::PythonFull(_) | Node::Rule { .. } | Node::Night { .. } => {
+                        return Ok(());
+                    }
                 };
                 let (other, wants) = match other {
                     Node::Release { name: other, .. } | Node::Needs { name: other, .. } if other == name => {
@@ -178,7 +217,9 @@ impl Teller<'_, '_, '_> {
                         self.causes.python = true;
                         ("Python".to_owned(), describe(range))
                     }
-                    Node::Needs { .. } | Node::Root | Node::Python => return Ok(()),
+                    Node::Needs { .. } | Node::Root | Node::Python | Node::Rule { .. } | Node::Night { .. } => {
+                        return Ok(());
+                    }
                 };
                 let which = self.simplified(name, *minor, own)?;
                 let by = name.clone();
@@ -194,18 +235,43 @@ impl Teller<'_, '_, '_> {
                 self.causes.python = true;
                 let of = "python".parse().expect("a name");
                 let text = format!("no patch release of Python {minor} is {}", describe(range));
-                self.say(*minor, Statement::About { of, text });
+                self.say(*minor, Statement::About { of, newest: None, text });
             }
             External::Custom(Node::Release { name, minor, .. } | Node::Needs { name, minor, .. }, range, why) => {
                 self.package(name);
                 let which = which(name, &self.simplified(name, *minor, range)?);
                 self.causes.python |= why.starts_with("needs Python");
                 let text = format!("{which} cannot be used: {}", short(why));
-                self.say(*minor, Statement::About { of: name.clone(), text });
+                self.say(*minor, Statement::About { of: name.clone(), newest: None, text });
             }
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tells what a rule demands, and remembers it for its ground.
+    fn rule(&mut self, at: usize, minor: PythonMinor) {
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
+        self.package(&rule.package);
+        self.causes.gpu |= rule.scope == Scope::Gpu;
+        let releases = self.run.borrow_mut().releases(&rule.package, minor);
+        // A page that cannot be had was not needed to come here.
+        let points = releases.ok().flatten().map(|releases| releases.points().to_vec()).unwrap_or_default();
+        let newest = points.into_iter().find(|point| rule.versions.range().contains(point));
+        let others = rule.others().iter().map(|other| other.name.clone()).collect();
+        let text = format!("{} (rule `{}`)", rule.statement(), rule.id);
+        self.say(minor, Statement::Rule { of: rule.package.clone(), others, newest, text });
+    }
+
+    /// Tells that nightly builds must be of one night.
+    fn night(&mut self, at: usize, name: &PackageName, minor: PythonMinor) {
+        let in_force = self.run.borrow().in_force.clone();
+        let group = &in_force.knowledge().one_night[at];
+        self.package(name);
+        let names = group.packages.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let text = format!("nightly builds of {names} must be of one night (rule `{}`)", group.id);
+        self.say(minor, Statement::Rule { of: name.clone(), others: Vec::new(), newest: None, text });
     }
 
     fn package(&mut self, name: &PackageName) {
@@ -263,7 +329,7 @@ impl Teller<'_, '_, '_> {
         minor: PythonMinor,
         range: &VersionRange,
     ) -> Result<Vec<Statement>, Error> {
-        let about = |text: String| Statement::About { of: name.clone(), text };
+        let about = |text: String| Statement::About { of: name.clone(), newest: None, text };
         let releases = self.run.borrow_mut().releases(name, minor)?;
         let Some(releases) = releases else {
             let asked = self.run.borrow().describe_indexes(name);
@@ -302,12 +368,18 @@ impl Teller<'_, '_, '_> {
         let mut statements: Vec<Statement> = Vec::new();
         for (reason, members) in groups.into_iter().take(3) {
             let members: Vec<&Point> = members.iter().map(|at| &points[*at]).collect();
-            statements.push(about(format!("`{name}` {}: {reason}", ends(&members))));
+            let text = format!("`{name}` {}: {reason}", ends(&members));
+            let (of, newest) = (name.clone(), members.first().map(|point| (*point).clone()));
+            statements.push(match reason == Absence::Prerelease.to_string() {
+                true => Statement::Unadmitted { of, text },
+                false => Statement::About { of, newest, text },
+            });
         }
         if more {
             statements.push(about(format!("older releases of `{name}` do not fit either")));
         }
-        if let Some(meant) = meant(name.as_str()) {
+        let named = self.run.borrow().request.env.roots.iter().any(|root| root.name == *name);
+        if let (true, Some(meant)) = (named, meant(name.as_str())) {
             statements.push(about(format!("`{name}` is seldom what is meant{}", did_you_mean(meant))));
         }
         if archives {
@@ -330,10 +402,66 @@ impl Teller<'_, '_, '_> {
                 Unfit::TooNew { .. } => self.causes.too_new = true,
                 _ => {}
             },
+            Absence::Known(known) => {
+                self.causes.gpu |= known.scope == Scope::Gpu;
+                self.causes.macos.extend(known.macos.filter(|macos| !self.causes.macos.contains(macos)));
+            }
             Absence::Prerelease if !self.causes.prereleases.contains(name) => {
                 self.causes.prereleases.push(name.clone());
             }
             _ => {}
+        }
+    }
+}
+
+/// Leaves out what nobody needs to read: where rules speak of a package, what keeps its older releases out.
+///
+/// Each release of a plugin needs another host; of a dozen rules that say so, the newest release's is the one to read.
+fn worth_telling(mut told: Vec<Told>, roots: &[Root]) -> Vec<Told> {
+    let mut ruled: BTreeSet<PackageName> = BTreeSet::new();
+    for one in &told {
+        if let Statement::Rule { of, others, .. } = &one.statement {
+            ruled.insert(of.clone());
+            ruled.extend(others.iter().cloned());
+        }
+    }
+    let mut newest: BTreeMap<(PackageName, PythonMinor), Point> = BTreeMap::new();
+    for one in &told {
+        if let Some((of, point)) = one.statement.newest().filter(|(of, _)| ruled.contains(*of)) {
+            let known = newest.entry((of.clone(), one.minor)).or_insert_with(|| point.clone());
+            *known = point.clone().max(known.clone());
+        }
+    }
+    let mut older: BTreeSet<(PackageName, PythonMinor)> = BTreeSet::new();
+    told.retain(|one| {
+        if let Statement::Unadmitted { of, .. } = &one.statement {
+            return !ruled.contains(of);
+        }
+        // What is left of a package between two rules is arithmetic.
+        if let Statement::Empty { of, .. } = &one.statement {
+            return !ruled.contains(of) || roots.iter().any(|root| root.name == *of);
+        }
+        let Some((of, point)) = one.statement.newest() else { return true };
+        let place = (of.clone(), one.minor);
+        let kept = newest.get(&place).is_none_or(|newest| point == newest);
+        if !kept {
+            older.insert(place);
+        }
+        kept
+    });
+    told.extend(older.into_iter().map(|(of, minor)| {
+        let text = format!("older releases of `{of}` do not fit either");
+        Told { minor, statement: Statement::About { of, newest: None, text } }
+    }));
+    told
+}
+
+impl Statement {
+    /// Returns the newest release that it is about, where it is about some in particular.
+    fn newest(&self) -> Option<(&PackageName, &Point)> {
+        match self {
+            Self::Rule { of, newest, .. } | Self::About { of, newest, .. } => Some((of, newest.as_ref()?)),
+            Self::Asks { .. } | Self::Empty { .. } | Self::Unadmitted { .. } => None,
         }
     }
 }
@@ -451,7 +579,9 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
             told.minor == minor
                 && match &told.statement {
                     Statement::Asks { by, .. } => by == of,
-                    Statement::About { of: other, .. } => other == of,
+                    Statement::About { of: other, .. }
+                    | Statement::Unadmitted { of: other, .. }
+                    | Statement::Rule { of: other, .. } => other == of,
                     Statement::Empty { .. } => false,
                 }
         })
@@ -465,8 +595,12 @@ fn joined(told: &[Told]) -> Vec<(PythonMinor, String)> {
     let mut done: Vec<usize> = Vec::new();
     for (at, Told { minor, statement }) in told.iter().enumerate() {
         match statement {
-            Statement::About { of, text } if asks(of, *minor) => rest.push((*minor, text.clone())),
-            Statement::About { text, .. } => lines.push((*minor, text.clone())),
+            Statement::About { of, text, .. } | Statement::Unadmitted { of, text } if asks(of, *minor) => {
+                rest.push((*minor, text.clone()));
+            }
+            Statement::About { text, .. } | Statement::Unadmitted { text, .. } | Statement::Rule { text, .. } => {
+                lines.push((*minor, text.clone()));
+            }
             Statement::Empty { of, text } if !known(of, *minor) => lines.push((*minor, text.clone())),
             Statement::Empty { .. } => {}
             Statement::Asks { .. } if done.contains(&at) => {}

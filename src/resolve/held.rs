@@ -7,16 +7,18 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::index::source::DIRECT;
+use crate::knowledge::rule::Says;
+use crate::knowledge::{Demand, Side};
 use crate::manifest::model::{Root, RootSource, RootTable};
 use crate::pep::range;
-use crate::pep::{ExtraName, PackageName, Point, Version};
+use crate::pep::{ExtraName, PackageName, Point, Version, VersionRange};
 use crate::target::PythonMinor;
 
 use super::answer::Chosen;
-use super::edges::{self, Edge};
+use super::edges::Edge;
 use super::releases::{Absence, Releases};
 use super::request::Preferences;
-use super::resolution::Held;
+use super::resolution::{Held, PythonHeld};
 use super::run::{Admitted, Run, Told};
 use super::{Error, Facts, Request};
 
@@ -38,6 +40,8 @@ pub struct Looked {
     pub held: Vec<Held>,
     /// Frameworks of which no page could be had.
     pub unseen: Vec<PackageName>,
+    /// Why no later Python of the range is in the lock.
+    pub python: Option<PythonHeld>,
 }
 
 /// What is known of an answer.
@@ -104,15 +108,75 @@ pub fn look(
         });
         looked.held.push(newer.held(version, reason));
     }
+    if only.is_none() {
+        looked.python = python_of(&mut run, known, minor).ok().flatten();
+    }
     looked
 }
 
+/// Says why no later Python of the range was taken, if there is one: of the packages that are needed, one has nothing
+/// for it. Pages suffice to tell.
+pub(crate) fn python(
+    run: &mut Run<'_, '_>,
+    chosen: &BTreeMap<PackageName, Chosen>,
+    minor: PythonMinor,
+) -> Result<Option<PythonHeld>, Error> {
+    python_of(run, Known::Solved(chosen), minor)
+}
+
+fn python_of(run: &mut Run<'_, '_>, known: Known<'_>, minor: PythonMinor) -> Result<Option<PythonHeld>, Error> {
+    let Some(newer) = run.minors().last().copied().filter(|newest| *newest > minor) else { return Ok(None) };
+    let roots: Vec<PackageName> = run.roots(minor).into_iter().map(|root| root.name.clone()).collect();
+    let others = known.names().filter(|name| !roots.contains(name)).cloned().collect::<Vec<_>>();
+    for name in roots.iter().chain(&others) {
+        let Some(version) = known.version(name) else { continue };
+        let Some(releases) = run.releases(name, newer)?.filter(|releases| &*releases.index != DIRECT) else { continue };
+        // A package that has some release for that Python may well have been able to follow.
+        if releases.newest_fit(&VersionRange::full()).is_some() {
+            continue;
+        }
+        if let Some(Err(why)) = releases.get(version) {
+            return Ok(Some(PythonHeld { newer, reason: format!("`{name}` {version}: {why}") }));
+        }
+    }
+    for name in &roots {
+        let Some(version) = known.version(name) else { continue };
+        let best = |releases: Option<Rc<Releases>>| {
+            releases.and_then(|releases| releases.newest_fit(&VersionRange::full()).cloned())
+        };
+        let (here, there) = (best(run.releases(name, minor)?), best(run.releases(name, newer)?));
+        if there < here
+            && let Some(releases) = run.releases(name, newer)?
+            && let Some(Err(why)) = releases.get(version)
+        {
+            return Ok(Some(PythonHeld { newer, reason: format!("`{name}` {version}: {why}") }));
+        }
+    }
+    Ok(None)
+}
+
 impl<'a> Known<'a> {
+    fn names(self) -> Box<dyn Iterator<Item = &'a PackageName> + 'a> {
+        match self {
+            Self::Solved(chosen) => Box::new(chosen.keys()),
+            Self::Kept { packages, .. } => Box::new(packages.keys()),
+        }
+    }
+
     fn version(self, name: &PackageName) -> Option<&'a Version> {
         match self {
             Self::Solved(chosen) => chosen.get(name).map(|package| &package.version),
             Self::Kept { packages, .. } => packages.get(name).map(|package| &package.version),
         }
+    }
+
+    /// Returns the alternative of a rule that the answer takes; `None` where the demand is another one.
+    fn met_by(self, run: &Run<'_, '_>, demand: Demand) -> Option<Edge> {
+        let Demand::OneOf(at) = demand else { return None };
+        let taken = |edge: &Edge| {
+            self.version(&edge.name).is_some_and(|version| edge.range.contains(&Point::from(version.clone())))
+        };
+        run.alternatives(at).into_iter().find(taken)
     }
 
     /// Lists who of the answer asks for `name`, with the edge.
@@ -133,7 +197,8 @@ impl<'a> Known<'a> {
                     let Some(Ok(fit)) = releases.get(&package.version) else { continue };
                     for extra in std::iter::once(None).chain(package.extras.iter().map(Some)) {
                         let Ok(Told::Edges(edges)) = run.told(&releases, fit, minor, extra) else { continue };
-                        let edges = edges.packages.into_iter().filter(|edge| edge.name == *name);
+                        let by_rule = edges.demands.iter().filter_map(|demand| self.met_by(run, *demand));
+                        let edges = edges.packages.into_iter().chain(by_rule).filter(|edge| edge.name == *name);
                         all.extend(edges.map(|edge| (by.clone(), edge)));
                     }
                 }
@@ -146,7 +211,7 @@ impl<'a> Known<'a> {
 /// Lists what the user asks for in versions, frameworks first, with every line that applies.
 fn roots<'r>(run: &Run<'r, '_>, minor: PythonMinor) -> Vec<(&'r PackageName, Vec<&'r Root>)> {
     let mut by_name: BTreeMap<_, Vec<&Root>> = BTreeMap::new();
-    for root in edges::roots(&run.request.env, run.request.platform, &run.marker_env(minor)) {
+    for root in run.roots(minor) {
         by_name.entry((root.table == RootTable::Dependencies, &root.name)).or_default().push(root);
     }
     by_name.into_iter().map(|((_, name), roots)| (name, roots)).collect()
@@ -200,7 +265,11 @@ fn conflict(
     for (by, edge) in known.asking(run, name, minor) {
         if !edge.range.contains(&point) && stays(run, known, &by, minor) {
             let version = known.version(&by).expect("it asks, so it is there");
-            return Ok(Some(format!("`{by}` {version} asks for `{name}` {}", range::describe(&edge.range))));
+            let wants = range::describe(&edge.range);
+            return Ok(Some(match edge.rule {
+                None => format!("`{by}` {version} asks for `{name}` {wants}"),
+                Some(at) => format!("`{by}` {version} needs `{name}` {wants} (rule `{}`)", run.in_force.rule(at).id),
+            }));
         }
     }
     let Some(Ok(fit)) = releases.get(newest) else { return Ok(None) };
@@ -223,7 +292,37 @@ fn conflict(
             return Ok(Some(format!("it asks for `{}` {wants}; {why}", edge.name)));
         }
     }
-    Ok(None)
+    Ok(edges.demands.iter().find_map(|demand| unmet(run, known, name, *demand)))
+}
+
+/// Says which demand of a rule on a release the answer does not meet.
+fn unmet(run: &Run<'_, '_>, known: Known<'_>, name: &PackageName, demand: Demand) -> Option<String> {
+    match demand {
+        Demand::OneOf(at) => {
+            let rule = run.in_force.rule(at);
+            let wanted = rule.others().iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
+            known.met_by(run, demand).is_none().then(|| format!("it needs {wanted} (rule `{}`)", rule.id))
+        }
+        Demand::Apart(at, side) => {
+            let rule = run.in_force.rule(at);
+            let Says::Conflicts(other) = &rule.says else { return None };
+            let (against, versions) = match side {
+                Side::Own => (&other.name, &other.versions),
+                Side::Other => (&rule.package, &rule.versions),
+            };
+            let there = known.version(against).filter(|version| against != name && versions.contains(version))?;
+            Some(format!("it cannot be beside `{against}` {there} (rule `{}`)", rule.id))
+        }
+        Demand::Night(at, night) => {
+            let group = &run.in_force.knowledge().one_night[at];
+            let mut others = group.packages.iter().filter(|other| *other != name);
+            let other = others.find_map(|other| {
+                let version = known.version(other)?;
+                (crate::knowledge::night(version)? != night).then(|| format!("`{other}` {version}"))
+            })?;
+            Some(format!("it is not of the same night as {other} (rule `{}`)", group.id))
+        }
+    }
 }
 
 /// Says who keeps the package of an edge out of the edge's range.
@@ -233,7 +332,7 @@ fn held_by(
     (name, edge): (&PackageName, &Edge),
     minor: PythonMinor,
 ) -> Option<String> {
-    for root in edges::roots(&run.request.env, run.request.platform, &run.marker_env(minor)) {
+    for root in run.roots(minor) {
         if let RootSource::Versions(own) = &root.source
             && root.name == edge.name
             && own.range().is_disjoint(&edge.range)
@@ -245,7 +344,11 @@ fn held_by(
         // What the older release itself asks for goes with it.
         if by != *name && other.range.is_disjoint(&edge.range) && stays(run, known, &by, minor) {
             let version = known.version(&by).expect("it asks, so it is there");
-            return Some(format!("`{by}` {version} asks for {}", range::describe(&other.range)));
+            let wants = range::describe(&other.range);
+            return Some(match other.rule {
+                None => format!("`{by}` {version} asks for {wants}"),
+                Some(at) => format!("`{by}` {version} needs {wants} (rule `{}`)", run.in_force.rule(at).id),
+            });
         }
     }
     None
@@ -259,8 +362,7 @@ fn stays(run: &mut Run<'_, '_>, known: Known<'_>, name: &PackageName, minor: Pyt
     if !preferred {
         return true;
     }
-    let roots = edges::roots(&run.request.env, run.request.platform, &run.marker_env(minor));
-    let own: Vec<&Root> = roots.into_iter().filter(|root| root.name == *name).collect();
+    let own: Vec<&Root> = run.roots(minor).into_iter().filter(|root| root.name == *name).collect();
     match newer(run, name, version, minor) {
         Ok(Some(newer)) => newer.own_reason(&own).is_some(),
         Ok(None) => true,

@@ -44,6 +44,7 @@ pub use explain::Explanation;
 pub use facts::Facts;
 pub use request::Request;
 pub use resolution::Resolution;
+pub(crate) use run::circumstances;
 
 use candidate::Unfit;
 use package::Node;

@@ -37,6 +37,21 @@ pub(crate) enum Node {
         /// The Python.
         minor: PythonMinor,
     },
+    /// A rule that binds, as seen by one minor. One that requires something has a version for each alternative, 1
+    /// and up; one that keeps two packages apart has 1 for its own side and 2 for the other.
+    Rule {
+        /// Its place among the rules.
+        at: usize,
+        /// The Python.
+        minor: PythonMinor,
+    },
+    /// Packages whose nightly builds must be of one night, as seen by one minor; its versions are nights.
+    Night {
+        /// Its place among the groups.
+        at: usize,
+        /// The Python.
+        minor: PythonMinor,
+    },
 }
 
 impl Node {
@@ -61,6 +76,8 @@ impl fmt::Display for Node {
             Self::Release { name, extra: Some(extra), .. } | Self::Needs { name, extra, .. } => {
                 write!(f, "{name}[{extra}]")
             }
+            Self::Rule { at, .. } => write!(f, "rule {at}"),
+            Self::Night { at, .. } => write!(f, "night {at}"),
         }
     }
 }

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use pubgrub::{Dependencies, DependencyConstraints, DependencyProvider, PackageResolutionStatistics};
 
+use crate::knowledge::{Demand, Side};
 use crate::pep::{ExtraName, PackageName, Point, Version, VersionRange};
 use crate::target::PythonMinor;
 
@@ -76,7 +77,12 @@ impl<'p, 'r, 's> Provider<'p, 'r, 's> {
         }
         let packages = all.into_iter().map(|((name, extra), range)| (Node::Release { name, extra, minor }, range));
         let python = edges.patches.clone().map(|patches| (Node::PythonFull(minor), patches));
-        packages.chain(python).collect()
+        let rules = edges.demands.iter().map(|demand| match *demand {
+            Demand::OneOf(at) => (Node::Rule { at, minor }, VersionRange::full()),
+            Demand::Apart(at, side) => (Node::Rule { at, minor }, only(side_version(side))),
+            Demand::Night(at, night) => (Node::Night { at, minor }, only(Version::new([night]))),
+        });
+        packages.chain(python).chain(rules).collect()
     }
 
     fn demand(&self, edges: &[Edge]) {
@@ -92,6 +98,19 @@ impl<'p, 'r, 's> Provider<'p, 'r, 's> {
 /// Makes the version that stands for a Python minor.
 pub(crate) fn minor_version(minor: PythonMinor) -> Version {
     Version::new([u64::from(minor.major), u64::from(minor.minor)])
+}
+
+/// Makes the version that stands for one side of a rule that keeps two apart.
+fn side_version(side: Side) -> Version {
+    Version::new([match side {
+        Side::Own => 1,
+        Side::Other => 2,
+    }])
+}
+
+/// Makes the version that stands for the alternative at a place.
+fn alternative_version(place: usize) -> Version {
+    Version::new([place as u64 + 1])
 }
 
 fn only(version: Version) -> VersionRange {
@@ -110,15 +129,18 @@ impl DependencyProvider for Provider<'_, '_, '_> {
         Reverse(match node {
             Node::Root => (0, 0, None, None),
             Node::Python => (1, 0, None, None),
+            // What a release demands by a rule is known as soon as the release is chosen.
+            Node::Rule { at, .. } => (2, *at, None, None),
+            Node::Night { at, .. } => (3, *at, None, None),
             Node::Release { name, extra, minor } => match self.root_ranks.get(&(*minor, name.clone())) {
-                Some(rank) => (2, *rank, None, extra.clone()),
-                None => (3, 0, Some(name.clone()), extra.clone()),
+                Some(rank) => (4, *rank, None, extra.clone()),
+                None => (5, 0, Some(name.clone()), extra.clone()),
             },
             Node::Needs { name, extra, minor } => match self.root_ranks.get(&(*minor, name.clone())) {
-                Some(rank) => (2, *rank, None, Some(extra.clone())),
-                None => (3, 0, Some(name.clone()), Some(extra.clone())),
+                Some(rank) => (4, *rank, None, Some(extra.clone())),
+                None => (5, 0, Some(name.clone()), Some(extra.clone())),
             },
-            Node::PythonFull(_) => (4, 0, None, None),
+            Node::PythonFull(_) => (6, 0, None, None),
         })
     }
 
@@ -133,6 +155,16 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 let newest_first = edges::patches(*minor).into_iter().rev().map(Point::from);
                 Ok(newest_first.into_iter().find(|patch| range.contains(patch)))
             }
+            Node::Rule { at, .. } => {
+                let versions = match self.run.borrow().alternatives(*at).len() {
+                    // It keeps two sides apart.
+                    0 => vec![side_version(Side::Own), side_version(Side::Other)],
+                    alternatives => (0..alternatives).map(alternative_version).collect(),
+                };
+                Ok(versions.into_iter().map(Point::from).find(|version| range.contains(version)))
+            }
+            // Every night that is asked for exists; two that differ leave an empty range.
+            Node::Night { .. } => Ok(range.as_singleton().cloned()),
             Node::Release { name, minor, .. } | Node::Needs { name, minor, .. } => {
                 let mut run = self.run.borrow_mut();
                 let Some(releases) = run.releases(name, *minor)? else { return Ok(None) };
@@ -165,13 +197,23 @@ impl DependencyProvider for Provider<'_, '_, '_> {
                 let minor = *self.python_order.iter().find(is_it).expect("only listed minors are chosen");
                 let run = self.run.borrow();
                 let patches = edges::admitted_patches(minor, &run.request.env.python).flatten();
-                let edges = Edges { packages: run.root_edges(minor), patches };
+                let edges = Edges { packages: run.root_edges(minor), patches, demands: Vec::new() };
                 self.demand(&edges.packages);
                 let constraints = self.constraints(&edges, minor);
                 self.decided.borrow_mut().insert((node.clone(), version.clone()), edges);
                 return Ok(Dependencies::Available(constraints));
             }
-            Node::PythonFull(_) => return Ok(Dependencies::Available(DependencyConstraints::default())),
+            Node::PythonFull(_) | Node::Night { .. } => {
+                return Ok(Dependencies::Available(DependencyConstraints::default()));
+            }
+            Node::Rule { at, minor } => {
+                let alternatives = self.run.borrow().alternatives(*at).into_iter().enumerate();
+                let chosen = alternatives.into_iter().find(|(place, _)| alternative_version(*place) == *version);
+                let edges = Edges { packages: chosen.map(|(_, edge)| edge).into_iter().collect(), ..Edges::default() };
+                let constraints = self.constraints(&edges, *minor);
+                self.decided.borrow_mut().insert((node.clone(), version.clone()), edges);
+                return Ok(Dependencies::Available(constraints));
+            }
             Node::Release { name, extra: Some(extra), minor } => {
                 let pinned = [Node::base(name, *minor), Node::needs(name, extra, *minor)];
                 let pinned = pinned.into_iter().map(|node| (node, only(version.clone())));

@@ -6,12 +6,17 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::index::source::{IndexName, Page, Release};
-use crate::pep::{Point, Specifiers, Version, VersionRange};
+use crate::knowledge::InForce;
+use crate::knowledge::rule::{Rule, Says, Scope};
+use crate::pep::{PackageName, Point, Specifiers, Version, VersionRange};
+use crate::target::MacosVersion;
+use crate::target::PythonMinor;
 
-use super::candidate::{Fit, Selector, Unfit, Yanked};
+use super::candidate::{Fit, Selector, Short, Unfit, Yanked};
 
 /// Why a release does not count.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,6 +31,39 @@ pub(crate) enum Absence {
     Local,
     /// Only an `any` wheel, while the newer release named has platform wheels, none of which fits.
     Superseded(Version, Unfit),
+    /// By knowledge it does not work on this target.
+    Known(Known),
+}
+
+/// What knowledge holds against a release.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Known {
+    /// The rule.
+    pub(crate) rule: String,
+    /// What is at stake.
+    pub(crate) scope: Scope,
+    /// The lowest macOS on which it would not hold any more.
+    pub(crate) macos: Option<MacosVersion>,
+    /// What it says, as a lowercase fragment.
+    text: String,
+}
+
+impl Known {
+    fn new(rule: &Rule, floor: Option<MacosVersion>) -> Self {
+        let purpose = rule.scope.purpose();
+        let (text, macos) = match &rule.says {
+            Says::NeedsMacos(needs) => {
+                let macos = floor.and_then(|floor| floor.upward().find(|one| needs.contains(&one.version())));
+                let wanted = macos.map_or_else(|| needs.to_string(), |macos| Short(macos).to_string());
+                let floor = floor.map(|floor| format!("; your floor is {floor}")).unwrap_or_default();
+                (format!("needs macOS {wanted}{purpose}{floor}"), macos)
+            }
+            Says::NeedsPython(needs) => (format!("needs Python {needs}{purpose}"), None),
+            _ if rule.scope == Scope::Gpu => ("cannot use the GPU".to_owned(), None),
+            _ => ("is of no use on a Mac".to_owned(), None),
+        };
+        Self { rule: rule.id.clone(), scope: rule.scope, macos, text }
+    }
 }
 
 impl fmt::Display for Absence {
@@ -35,6 +73,7 @@ impl fmt::Display for Absence {
             Self::Prerelease => f.write_str("a pre-release, which nothing admits"),
             Self::Constrained(narrow) => write!(f, "outside `{narrow}`, to which `constraints` narrows it"),
             Self::Local => f.write_str("a local version, and the plain one fits"),
+            Self::Known(known) => write!(f, "{} (rule `{}`)", known.text, known.rule),
             Self::Superseded(newer, why) => {
                 write!(f, "too old to be meant: {newer} has native wheels, but {why}")
             }
@@ -59,12 +98,20 @@ pub(crate) struct Admission {
     pub(crate) narrowed: Option<Specifiers>,
 }
 
+/// Whose releases they are, for which Python, and what binds there.
+pub(crate) struct Bound {
+    pub(crate) name: PackageName,
+    pub(crate) python: PythonMinor,
+    pub(crate) in_force: Rc<InForce>,
+}
+
 /// The releases of one package for one Python.
 pub(crate) struct Releases {
     pub(crate) index: IndexName,
     page: Arc<Page>,
     pub(crate) selector: Arc<Selector>,
     admission: Admission,
+    bound: Bound,
     /// Newest first.
     versions: Vec<Point>,
     states: Vec<OnceCell<Result<Fit, Absence>>>,
@@ -73,12 +120,17 @@ pub(crate) struct Releases {
 }
 
 impl Releases {
-    pub(crate) fn new(index: IndexName, page: Arc<Page>, selector: Arc<Selector>, mut admission: Admission) -> Self {
+    pub(crate) fn new(
+        (index, page): (IndexName, Arc<Page>),
+        selector: Arc<Selector>,
+        mut admission: Admission,
+        bound: Bound,
+    ) -> Self {
         let versions: Vec<Point> = page.versions().map(|version| Point::from(version.clone())).collect();
         // A package that never had a final release is only to be had as a pre-release.
         admission.prereleases |= !page.versions().any(|version| !version.any_prerelease());
         let states = versions.iter().map(|_| OnceCell::new()).collect();
-        let mut releases = Self { index, page, selector, admission, versions, states, order: Vec::new() };
+        let mut releases = Self { index, page, selector, admission, bound, versions, states, order: Vec::new() };
         let mut order: Vec<usize> = (0..releases.versions.len()).collect();
         order.sort_by_key(|at| {
             let preferred = releases.admission.preferred.iter().position(|one| one == releases.version(*at));
@@ -165,6 +217,10 @@ impl Releases {
             return Err(Absence::Prerelease);
         }
         let fit = self.fit(at, if exactly { Yanked::Admitted } else { Yanked::Refused }).map_err(Absence::Unfit)?;
+        let Bound { name, python, in_force } = &self.bound;
+        if let Some(rule) = in_force.excludes(name, version, *python) {
+            return Err(Absence::Known(Known::new(rule, in_force.macos())));
+        }
         if version.is_local() && !exactly {
             let plain = version.clone().without_local();
             if matches!(self.get(&plain), Some(Ok(_))) {

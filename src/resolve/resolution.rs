@@ -24,8 +24,21 @@ pub struct Resolution {
     pub packages: BTreeMap<PackageName, Package>,
     /// Frameworks and other roots that are older than the newest release, with the reason, for the summary.
     pub held: Vec<Held>,
+    /// Why no later Python of the range was taken, where there is one and that can be told.
+    pub python_held: Option<PythonHeld>,
+    /// Names of the knowledge that shaped the answer, sorted.
+    pub rules: Vec<String>,
     /// Warnings and notes about this answer.
     pub findings: Vec<Finding>,
+}
+
+/// A Python of the declared range, later than the one that was taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PythonHeld {
+    /// The newest of the range.
+    pub newer: PythonMinor,
+    /// What it lacks, as a lowercase fragment.
+    pub reason: String,
 }
 
 /// One chosen release.

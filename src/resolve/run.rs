@@ -5,15 +5,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::index::source::{Ask, DIRECT, File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
-use crate::manifest::model::{RootSource, Wheels};
+use crate::knowledge::rule::Says;
+use crate::knowledge::{Circumstances, Demand, InForce};
+use crate::manifest::model::{EnvSpec, Root, RootSource, Wheels};
 use crate::pep::{ExtraName, MarkerEnv, Metadata, PackageName, Point, Specifiers, Version, VersionRange};
-use crate::target::{Floor, PythonMinor, Target};
+use crate::target::{Floor, Platform, PythonMinor, Target};
 
 use super::Error;
 use super::candidate::{Fit, Selector, admits};
 use super::edges::{self, Edge, Edges};
 use super::facts::Facts;
-use super::releases::{Admission, Releases};
+use super::releases::{Admission, Bound, Releases};
 use super::request::Request;
 
 /// Versions that count although they would not by themselves; fixed while a solve runs.
@@ -22,6 +24,8 @@ pub(crate) type Admitted = BTreeSet<(PackageName, Version)>;
 /// One request being worked on.
 pub(crate) struct Run<'r, 's> {
     pub(crate) request: &'r Request,
+    /// The knowledge that binds here.
+    pub(crate) in_force: Rc<InForce>,
     facts: &'r mut Facts<'s>,
     admitted: &'r Admitted,
     releases: HashMap<(PackageName, PythonMinor), Option<Rc<Releases>>>,
@@ -55,7 +59,10 @@ pub(crate) enum Told {
 
 impl<'r, 's> Run<'r, 's> {
     pub(crate) fn new(request: &'r Request, facts: &'r mut Facts<'s>, admitted: &'r Admitted) -> Self {
-        Self { request, facts, admitted, releases: HashMap::new(), selectors: HashMap::new(), scout: Scout::default() }
+        let on = circumstances(&request.env, request.platform);
+        let in_force = InForce::new(&request.knowledge, on.as_ref(), &request.env.resolution.ignore_rules);
+        let (releases, selectors) = (HashMap::new(), HashMap::new());
+        Self { request, in_force: Rc::new(in_force), facts, admitted, releases, selectors, scout: Scout::default() }
     }
 
     pub(crate) fn out_of_time(&self) -> bool {
@@ -73,9 +80,19 @@ impl<'r, 's> Run<'r, 's> {
 
     /// Lists the user's requirements as one Python sees them, in the order in which they are decided.
     pub(crate) fn root_edges(&self, minor: PythonMinor) -> Vec<Edge> {
-        let env = self.marker_env(minor);
-        let roots = edges::roots(&self.request.env, self.request.platform, &env);
-        roots.into_iter().map(edges::root_edge).collect()
+        self.roots(minor).into_iter().map(edges::root_edge).collect()
+    }
+
+    /// Lists the user's lines that may apply under one Python, in the order in which they are decided.
+    pub(crate) fn roots(&self, minor: PythonMinor) -> Vec<&'r Root> {
+        let mut roots = edges::roots(&self.request.env, self.request.platform, &self.marker_env(minor));
+        roots.retain(|root| !self.is_for_macs_only(root));
+        roots
+    }
+
+    /// Returns whether a line asks for something that other platforms than Macs do without.
+    pub(crate) fn is_for_macs_only(&self, root: &Root) -> bool {
+        !self.request.platform.is_mac() && self.request.knowledge.darwin_only.contains(&root.name)
     }
 
     /// Lists the Pythons of the declared range, oldest first.
@@ -163,10 +180,12 @@ impl<'r, 's> Run<'r, 's> {
                 Arc::new(Selector::new(&self.target(minor), Wheels::Floor))
             } else {
                 let (target, until) = (self.target(minor), resolution.exclude_newer.as_deref());
-                let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until));
+                let knowledge = &self.request.knowledge;
+                let new = || Arc::new(Selector::new(&target, resolution.wheels).until(until).knowing(knowledge));
                 self.selectors.entry(minor).or_insert_with(new).clone()
             };
-            Rc::new(Releases::new(index, page, selector, self.admission(name, direct)))
+            let bound = Bound { name: name.clone(), python: minor, in_force: self.in_force.clone() };
+            Rc::new(Releases::new((index, page), selector, self.admission(name, direct), bound))
         });
         self.releases.insert(key, releases.clone());
         Ok(Some(releases))
@@ -222,6 +241,14 @@ impl<'r, 's> Run<'r, 's> {
         }
     }
 
+    /// Returns the edge of each alternative of a rule that requires something, those first that the user names.
+    pub(crate) fn alternatives(&self, at: usize) -> Vec<Edge> {
+        let Says::Requires(any_of) = &self.in_force.rule(at).says else { return Vec::new() };
+        let mut edges: Vec<Edge> = any_of.iter().map(|wanted| edges::rule_edge(at, wanted)).collect();
+        edges.sort_by_key(|edge| self.request.env.roots.iter().all(|root| root.name != edge.name));
+        edges
+    }
+
     fn ask_metadata(&mut self, index: &IndexName, file: &Arc<File>) {
         self.facts.ask(Ask::Metadata { index: index.clone(), file: file.clone() });
     }
@@ -267,7 +294,12 @@ impl<'r, 's> Run<'r, 's> {
                 Some(_) => {}
             }
         }
-        Ok(first.map(|(_, edges)| Told::Edges(edges)))
+        Ok(first.map(|(file, mut edges)| {
+            if extra.is_none() {
+                edges.demands = self.in_force.demands(&file.wheel.name, &file.wheel.version, minor);
+            }
+            Told::Edges(edges)
+        }))
     }
 
     /// Decides the metadata of one wheel, with overrides applied.
@@ -395,6 +427,13 @@ impl<'r, 's> Run<'r, 's> {
             }
             let Ok(Some(Told::Edges(edges))) = self.peek_told(&releases, &fit, minor, key.2.as_ref()) else { continue };
             self.scout.scanned.insert(key);
+            for demand in edges.demands {
+                if let Demand::OneOf(at) = demand
+                    && let Some(edge) = self.alternatives(at).first()
+                {
+                    self.scout_edge(edge);
+                }
+            }
             for edge in edges.packages {
                 self.scout_edge(&edge);
             }
@@ -454,6 +493,12 @@ impl<'r, 's> Run<'r, 's> {
         order.sort_by_key(|minor| (Some(*minor) != preferred, held(minor), std::cmp::Reverse(*minor)));
         Ok(order)
     }
+}
+
+/// Returns the lowest Mac of an environment, on Macs.
+pub(crate) fn circumstances(env: &EnvSpec, platform: Platform) -> Option<Circumstances> {
+    let mac = env.mac.as_ref().filter(|_| platform.is_mac())?;
+    Some(Circumstances { macos: mac.macos, chip: mac.chip.clone(), gpu: env.gpu })
 }
 
 /// Returns what a request resolves for under one Python.

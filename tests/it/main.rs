@@ -25,6 +25,8 @@ mod properties;
 mod determinism;
 // Small universes with what must come out and why.
 mod scenarios;
+// Pairs of wheels of which it was read whether they load.
+mod truth;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

@@ -368,3 +368,24 @@ fn job(start: &Path) -> Job {
         purpose: Purpose::Write,
     }
 }
+
+#[test]
+fn a_lock_that_newer_knowledge_condemns_is_kept_with_a_warning() {
+    let manifest = MANIFEST.replace("optional", "required").replace("a = \"*\"", "torch = \"*\"");
+    let project = Project::new(&manifest);
+    let outcome = project.lock(&[("torch", "2.14.1", &[]), ("torch", "2.15.0", &[])], |_| {}).unwrap();
+    let knowledge = macml::knowledge::Knowledge::built_in();
+    assert_eq!(outcome.lockfile.knowledge, knowledge.date);
+    assert_eq!(outcome.lockfile.envs[0].rules, ["torch-2.15-mps-needs-macos-15"]);
+    assert_eq!(outcome.lockfile.envs[0].packages[0].version.to_string(), "2.14.1");
+
+    // As an older macml, which did not know the rule, would have locked it.
+    project.write("macml.lock", &project.lock_text().unwrap().replace("2.14.1", "2.15.0"));
+    let outcome = project.lock(&[], |_| {}).unwrap();
+    assert_eq!(outcome.verdict, Verdict::Unchanged);
+    let findings = &outcome.answers[0].findings;
+    let newly = findings.iter().find(|finding| finding.code == macml::diag::Code::NewlyKnown).expect("it is said");
+    assert!(newly.message.contains("needs macOS >=15.0"), "{newly:?}");
+    assert!(newly.hint.as_ref().unwrap().contains("macml lock -P torch"), "{newly:?}");
+    assert_eq!(project.connected.get(), 1, "knowledge newer than a lock is no reason to solve");
+}

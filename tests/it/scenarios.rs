@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use macml::diag::Finding;
 use macml::diag::Severity;
 use macml::index::source::IndexName;
+use macml::knowledge::Knowledge;
 use macml::manifest::Manifest;
+use macml::pipeline;
+use macml::pipeline::Set;
 use macml::resolve;
 use macml::resolve::Request;
 use macml::resolve::Resolution;
@@ -33,6 +38,8 @@ struct Scenario {
     python: String,
     /// The environment that is solved; the default one when absent.
     env: Option<String>,
+    /// Rules in place of those that are built in, as in the file of a family.
+    rules: Option<String>,
     /// What the indexes have.
     index: Universe,
     /// What an earlier lock says.
@@ -79,6 +86,12 @@ struct Expected {
     /// Words about a root that is held back.
     #[serde(default)]
     held: BTreeMap<String, Vec<String>>,
+    /// The names of the rules that the lock will list.
+    rules: Option<Vec<String>>,
+    /// Words on why a later Python of the range was not taken.
+    python_held: Option<Vec<String>>,
+    /// The names of the rules that tell of known problems at the floor, the worst first.
+    problems: Option<Vec<String>>,
     /// Findings, each as `code: word, word`.
     #[serde(default)]
     findings: Vec<String>,
@@ -131,6 +144,10 @@ fn run(file: &Path) -> Result<(), String> {
     };
     let own = manifest.indexes.iter().filter(|index| !index.explicit).map(|index| index.name.as_str());
     let indexes: Vec<IndexName> = own.chain(["pypi"]).map(IndexName::from).collect();
+    let knowledge = match &scenario.rules {
+        None => Knowledge::built_in(),
+        Some(rules) => Arc::new(Knowledge::with_rules_of(rules).map_err(|error| error.to_string())?),
+    };
     let mut preferences = scenario.lock.preferences();
     for platform in &env.platforms {
         let request = Request {
@@ -140,7 +157,7 @@ fn run(file: &Path) -> Result<(), String> {
             preferences,
             direct: scenario.index.direct(),
             python: None,
-            knowledge: macml::knowledge::Knowledge::built_in(),
+            knowledge: knowledge.clone(),
         };
         let answer = solve(&request, &scenario.index);
         for seed in 1..4 {
@@ -150,7 +167,7 @@ fn run(file: &Path) -> Result<(), String> {
             }
         }
         if let Some(expected) = scenario.expect.get(&platform.to_string()) {
-            compare(&answer, expected).map_err(|problem| {
+            compare(&answer, expected, &knowledge).map_err(|problem| {
                 format!("{problem} ({platform})\n  why: {}\n  got: {}", scenario.why.trim(), text(&answer))
             })?;
         }
@@ -200,13 +217,17 @@ impl Lock {
     }
 }
 
-fn compare(answer: &Result<Resolution, resolve::Error>, expected: &Expected) -> Result<(), String> {
+fn compare(
+    answer: &Result<Resolution, resolve::Error>,
+    expected: &Expected,
+    knowledge: &Knowledge,
+) -> Result<(), String> {
     let everything = text(answer);
     if let Some(word) = expected.never.iter().find(|word| everything.contains(word.as_str())) {
         return Err(format!("`{word}` must not be said"));
     }
     match (answer, &expected.refusal) {
-        (Ok(resolution), None) => compare_resolution(resolution, expected),
+        (Ok(resolution), None) => compare_resolution(resolution, expected, knowledge),
         (Ok(_), Some(_)) => Err("solved, but there is no answer".to_owned()),
         (Err(_), None) => Err("refused, but there is an answer".to_owned()),
         (Err(resolve::Error::Source(error)), Some(_)) => Err(format!("an index failed: {error}")),
@@ -219,7 +240,7 @@ fn compare(answer: &Result<Resolution, resolve::Error>, expected: &Expected) -> 
     }
 }
 
-fn compare_resolution(resolution: &Resolution, expected: &Expected) -> Result<(), String> {
+fn compare_resolution(resolution: &Resolution, expected: &Expected, knowledge: &Knowledge) -> Result<(), String> {
     if let Some(python) = &expected.python {
         same("python", &resolution.python.to_string(), python)?;
     }
@@ -266,11 +287,30 @@ fn compare_resolution(resolution: &Resolution, expected: &Expected) -> Result<()
         let held = held.ok_or_else(|| format!("`{name}` is not said to be held back"))?;
         missing(&format!("{} {} {}", held.chosen, held.newest, held.reason), words, "reason for holding back")?;
     }
-    compare_findings(resolution, &expected.findings)
+    if let Some(rules) = &expected.rules {
+        same("rules", &resolution.rules, rules)?;
+    }
+    if let Some(words) = &expected.python_held {
+        let held = resolution.python_held.as_ref().map(|held| format!("Python {}: {}", held.newer, held.reason));
+        missing(&held.unwrap_or_default(), words, "reason for an older Python")?;
+    }
+    let releases: BTreeMap<_, _> =
+        resolution.packages.iter().map(|(name, package)| (name.clone(), package.version.clone())).collect();
+    let (env, platform, python) = (&resolution.env, resolution.platform, resolution.python);
+    let told = pipeline::tell(knowledge, Set { env, platform, python, releases: &releases, held: &resolution.held });
+    if let Some(problems) = &expected.problems {
+        let got = told.problems.iter().map(|problem| problem.rule.clone()).collect();
+        same("known problems", &got, problems)?;
+    }
+    let findings: Vec<Finding> = resolution.findings.iter().chain(&told.findings).cloned().collect();
+    if let Some(word) = expected.never.iter().find(|word| format!("{findings:?}").contains(word.as_str())) {
+        return Err(format!("`{word}` must not be said"));
+    }
+    compare_findings(&findings, &expected.findings)
 }
 
-fn compare_findings(resolution: &Resolution, expected: &[String]) -> Result<(), String> {
-    let mut left: Vec<_> = resolution.findings.iter().collect();
+fn compare_findings(findings: &[Finding], expected: &[String]) -> Result<(), String> {
+    let mut left: Vec<_> = findings.iter().collect();
     for line in expected {
         let (code, words) = line.split_once(':').unwrap_or((line, ""));
         let words: Vec<String> = words.split(',').map(|word| word.trim().to_owned()).collect();

@@ -18,6 +18,7 @@ use macml::manifest::model::Gpu;
 use macml::pipeline;
 use macml::pipeline::Answer;
 use macml::pipeline::AnswerOrigin;
+use macml::pipeline::KnownProblem;
 use macml::pipeline::Outcome;
 use macml::resolve::resolution::Held;
 use macml::target::Floor;
@@ -113,6 +114,13 @@ pub(crate) struct Environment {
     pub(crate) solved: bool,
     /// Its packages by name.
     pub(crate) packages: Vec<Package>,
+    /// Names of the knowledge that shaped it; `macml rules NAME` shows one.
+    pub(crate) rules: Vec<String>,
+    /// Why no later Python of the range was taken; absent where there is none, or where that cannot be told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) python_held: Option<ReportedPythonHeld>,
+    /// What is known to go wrong with exactly these packages on the lowest Mac, the worst first.
+    pub(crate) problems: Vec<ReportedProblem>,
     /// Roots older than their newest release, with the reason.
     pub(crate) held: Vec<ReportedHeld>,
     /// Warnings and notes about this answer.
@@ -211,6 +219,37 @@ pub(crate) struct ReportedHeld {
     pub(crate) newest: String,
     /// Why.
     pub(crate) reason: String,
+}
+
+/// A later Python of the range than the chosen one.
+#[derive(Serialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct ReportedPythonHeld {
+    /// The newest of the range.
+    pub(crate) newer: String,
+    /// What it lacks.
+    pub(crate) reason: String,
+}
+
+/// Something known to go wrong.
+#[derive(Serialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct ReportedProblem {
+    /// The package.
+    pub(crate) name: String,
+    /// Its version.
+    pub(crate) version: String,
+    /// `wrong-numbers`, `crash` or `slow`.
+    pub(crate) problem: String,
+    /// What goes wrong, in a sentence.
+    pub(crate) reason: String,
+    /// What to take instead, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) prefer: Option<String>,
+    /// The name of the rule.
+    pub(crate) rule: String,
 }
 
 /// Something we looked at and have a judgement on.
@@ -350,6 +389,12 @@ impl Environment {
             python_full: locked.python_full.as_ref().map(ToString::to_string),
             solved: answer.origin == AnswerOrigin::Solved,
             packages: locked.packages.iter().map(package).collect(),
+            rules: locked.rules.clone(),
+            python_held: answer
+                .python_held
+                .as_ref()
+                .map(|held| ReportedPythonHeld { newer: held.newer.to_string(), reason: held.reason.clone() }),
+            problems: answer.problems.iter().map(ReportedProblem::from).collect(),
             held: answer.held.iter().map(ReportedHeld::from).collect(),
             findings: answer.findings.iter().map(|finding| ReportedFinding::new(finding, Some(source))).collect(),
         }
@@ -425,6 +470,19 @@ impl ReportedError {
             causes: error.causes(),
             explanation: error.lines.clone(),
             hints: error.hints.clone(),
+        }
+    }
+}
+
+impl From<&KnownProblem> for ReportedProblem {
+    fn from(known: &KnownProblem) -> Self {
+        Self {
+            name: known.name.to_string(),
+            version: known.version.to_string(),
+            problem: known.problem.to_string(),
+            reason: known.reason.clone(),
+            prefer: known.prefer.as_ref().map(|prefer| prefer.replace('`', "")),
+            rule: known.rule.clone(),
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Which wheels of a release a target takes, or why none fits.
 //!
-//! Pure: the answer depends on the release and the target alone, never on who asks or in which range. Tags are
-//! compared as `packaging` compares them; see <https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/>.
+//! Pure: the answer depends on the release, the target and what is known of wheels alone, never on who asks or in which
+//! range. Tags are compared as `packaging` compares them; see
+//! <https://packaging.python.org/en/latest/specifications/platform-compatibility-tags/>.
+//!
+//! A wheel that is known to be for a later macOS than its tag says counts from that macOS on. `ignore-rules` has no say
+//! in that: it is what the file is, and no advice.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeSet;
@@ -9,8 +13,10 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use crate::index::source::{File, Release};
+use crate::knowledge::Knowledge;
+use crate::knowledge::wheels::WheelFact;
 use crate::manifest::model::Wheels;
-use crate::pep::{Specifiers, Tags, Version, WheelName};
+use crate::pep::{PackageName, Specifiers, Tags, Version, WheelName};
 use crate::target::{Floor, MacosVersion, Platform, PythonMinor, Target};
 
 /// Picks wheels for one target.
@@ -20,8 +26,21 @@ pub struct Selector {
     wheels: Wheels,
     exclude_newer: Option<Arc<str>>,
     floor: Tags,
-    /// macOS generations above the floor, oldest first; none on Linux. Made when first needed.
-    later: Vec<(MacosVersion, OnceLock<Tags>)>,
+    /// macOS generations above the floor, oldest first; none on Linux.
+    later: Vec<MacosVersion>,
+    /// The tags of each of `later`, made when first needed.
+    later_tags: Vec<OnceLock<Tags>>,
+    /// Packages with wheels that are for a later macOS than their tags say, where that matters above the floor.
+    corrected: Vec<Corrected>,
+}
+
+/// What the tags of one package's wheels get wrong.
+#[derive(Debug)]
+struct Corrected {
+    package: PackageName,
+    facts: Vec<WheelFact>,
+    /// The generations above the floor, and between them the macOS versions that `facts` name; oldest first.
+    later: Vec<MacosVersion>,
 }
 
 /// The wheels of a release that a target takes.
@@ -61,6 +80,8 @@ pub enum Unfit {
     NeedsMacos {
         /// The earliest macOS that has one.
         needs: MacosVersion,
+        /// The earlier macOS that the tag of that wheel names, where the tag is known to be wrong.
+        tag: Option<MacosVersion>,
         /// The declared floor.
         floor: MacosVersion,
     },
@@ -116,9 +137,31 @@ impl Selector {
             wheels,
             exclude_newer: None,
             floor: target.tags(),
-            later: later.into_iter().map(|macos| (macos, OnceLock::new())).collect(),
+            later_tags: later.iter().map(|_| OnceLock::new()).collect(),
+            later,
+            corrected: Vec::new(),
             target: target.clone(),
         }
+    }
+
+    /// Takes wheels for what they are known to be where their tags say otherwise.
+    #[must_use]
+    pub fn knowing(mut self, knowledge: &Knowledge) -> Self {
+        let Floor::Mac { macos: floor, .. } = self.target.floor else { return self };
+        // What is wrong about machines below the floor only is not wrong here.
+        let matters = |fact: &&WheelFact| fact.macos > floor;
+        let packages = knowledge.wheels.iter().filter(matters).flat_map(|fact| &fact.packages);
+        for package in packages.collect::<BTreeSet<_>>() {
+            let facts: Vec<WheelFact> = knowledge.wheels_of(package).filter(matters).cloned().collect();
+            // A macOS newer than the newest known counts as that one.
+            let between = facts.iter().map(|fact| fact.macos).filter(|macos| {
+                macos.major() == floor.major() || self.later.iter().any(|later| later.major() == macos.major())
+            });
+            let later: BTreeSet<MacosVersion> = self.later.iter().copied().chain(between).collect();
+            let later = later.into_iter().collect();
+            self.corrected.push(Corrected { package: package.clone(), facts, later });
+        }
+        self
     }
 
     /// Leaves out files uploaded after `day` (`YYYY-MM-DD`, UTC) or on a day unknown.
@@ -149,7 +192,7 @@ impl Selector {
     pub fn fit_among(&self, release: &Release, yanked: Yanked, shared: &BTreeSet<MacosVersion>) -> Result<Fit, Unfit> {
         let mut eligible = self.eligible(&release.wheels, yanked);
         if self.generations(&eligible).len() > 1 {
-            eligible.retain(|file| generation(&file.wheel).is_none_or(|own| shared.contains(&own)));
+            eligible.retain(|file| self.generation(&file.wheel).is_none_or(|own| shared.contains(&own)));
         }
         self.choose(&eligible).ok_or_else(|| match self.fit(release, yanked) {
             Ok(_) => Unfit::NoSharedGeneration,
@@ -167,19 +210,26 @@ impl Selector {
         each.filter(|own| own.len() > 1).reduce(|shared, own| shared.intersection(&own).copied().collect())
     }
 
-    /// Returns which of `items` the target takes, by file name: the best for each machine from the floor up.
+    /// Returns which of `items`, wheels of one release, the target takes, by file name: the best for each machine from
+    /// the floor up, the floor's first; none where none fits the floor.
     pub fn pick<'a, T>(&self, items: &'a [T], name: impl Fn(&T) -> &WheelName) -> Vec<&'a T> {
-        let best = |tags: &Tags| {
+        let corrected = items.first().and_then(|item| self.corrected(&name(item).name));
+        let best = |tags: &Tags, on: Option<MacosVersion>| {
             let ranked = items.iter().filter_map(|item| Some((tags.rank(name(item))?, item)));
-            ranked.min_by(|(rank, item), (other_rank, other)| {
+            let fitting = ranked.filter(|(_, item)| match (corrected, on) {
+                (Some(corrected), Some(on)) => corrected.really(name(item)).is_none_or(|really| really <= on),
+                _ => true,
+            });
+            fitting.min_by(|(rank, item), (other_rank, other)| {
                 rank.cmp(other_rank).then_with(|| prefer(name(item), name(other)))
             })
         };
-        let Some((_, floor)) = best(&self.floor) else { return Vec::new() };
+        let Some((_, floor)) = best(&self.floor, self.floor_macos()) else { return Vec::new() };
         let mut picked = vec![floor];
         if self.wheels == Wheels::Host {
-            for (macos, _) in &self.later {
-                let (_, item) = best(self.tags_on(*macos)).expect("what fits a macOS fits every later one");
+            for macos in corrected.map_or(&self.later, |corrected| &corrected.later) {
+                let (_, item) =
+                    best(self.tags_on(*macos), Some(*macos)).expect("what fits a macOS fits every later one");
                 if !picked.iter().any(|one| std::ptr::eq(*one, item)) {
                     picked.push(item);
                 }
@@ -213,20 +263,51 @@ impl Selector {
         self.exclude_newer.as_ref().is_none_or(early)
     }
 
+    fn floor_macos(&self) -> Option<MacosVersion> {
+        match self.target.floor {
+            Floor::Mac { macos, .. } => Some(macos),
+            Floor::Glibc(..) => None,
+        }
+    }
+
+    /// Returns the tags of a macOS above the floor; the minors of one major have the same.
     fn tags_on(&self, macos: MacosVersion) -> &Tags {
-        let (_, tags) = self.later.iter().find(|(one, _)| *one == macos).expect("only later generations are asked for");
-        tags.get_or_init(|| self.target.tags_on(macos))
+        match self.later.iter().position(|later| later.major() == macos.major()) {
+            Some(at) => self.later_tags[at].get_or_init(|| self.target.tags_on(self.later[at])),
+            None => &self.floor,
+        }
+    }
+
+    /// Returns what the tags of a package get wrong; nearly always nothing.
+    fn corrected(&self, package: &PackageName) -> Option<&Corrected> {
+        self.corrected.iter().find(|one| one.package == *package)
+    }
+
+    /// Returns the lowest macOS that a wheel is for, if that is above the floor and its tags name an earlier one.
+    fn really(&self, wheel: &WheelName) -> Option<MacosVersion> {
+        self.corrected(&wheel.name)?.really(wheel)
+    }
+
+    /// Returns whether a wheel fits the floor by its name and by what is known of it.
+    fn fits_floor(&self, wheel: &WheelName) -> bool {
+        self.floor.rank(wheel).is_some() && self.really(wheel).is_none()
     }
 
     /// Returns the generations of those `files` that are for the Python.
     fn generations(&self, files: &[&Arc<File>]) -> BTreeSet<MacosVersion> {
-        let newest = self.later.last().map_or(&self.floor, |(macos, _)| self.tags_on(*macos));
+        let newest = self.later.last().map_or(&self.floor, |macos| self.tags_on(*macos));
         let fitting = files.iter().filter(|file| newest.rank(&file.wheel).is_some());
-        fitting.filter_map(|file| generation(&file.wheel)).collect()
+        fitting.filter_map(|file| self.generation(&file.wheel)).collect()
+    }
+
+    /// Returns the lowest macOS that a wheel with native Mac code for Apple Silicon is for.
+    fn generation(&self, wheel: &WheelName) -> Option<MacosVersion> {
+        let tag = tagged(wheel)?;
+        Some(self.really(wheel).unwrap_or(tag))
     }
 
     fn unfit(&self, release: &Release, yanked: Yanked) -> Unfit {
-        let fitting: Vec<_> = release.wheels.iter().filter(|file| self.floor.rank(&file.wheel).is_some()).collect();
+        let fitting: Vec<_> = release.wheels.iter().filter(|file| self.fits_floor(&file.wheel)).collect();
         if fitting.is_empty() {
             return self.misfit(release);
         }
@@ -255,7 +336,7 @@ impl Selector {
             return if release.source_archive { Unfit::OnlySource } else { Unfit::NoFiles };
         }
         let python = self.target.python;
-        let mut needs_macos: Option<MacosVersion> = None;
+        let mut needs_macos: Option<(MacosVersion, Option<MacosVersion>)> = None;
         let mut needs_glibc: Option<(u16, u16)> = None;
         let mut others = BTreeSet::new();
         let (mut intel, mut free_threaded, mut here) = (false, false, false);
@@ -263,8 +344,8 @@ impl Selector {
             let wheel = &file.wheel;
             let right_python = supports(wheel, python);
             match (self.place(wheel), right_python) {
-                (Place::Here(Some(Lowest::Macos(needs))), Support::Yes) => {
-                    needs_macos = Some(needs_macos.map_or(needs, |other| other.min(needs)));
+                (Place::Here(Some(Lowest::Macos(needs, tag))), Support::Yes) => {
+                    needs_macos = Some(needs_macos.map_or((needs, tag), |other| other.min((needs, tag))));
                 }
                 (Place::Here(Some(Lowest::Glibc(needs))), Support::Yes) => {
                     needs_glibc = Some(needs_glibc.map_or(needs, |other| other.min(needs)));
@@ -279,7 +360,7 @@ impl Selector {
             }
         }
         match (&self.target.floor, needs_macos, needs_glibc) {
-            (Floor::Mac { macos, .. }, Some(needs), _) => Unfit::NeedsMacos { needs, floor: *macos },
+            (Floor::Mac { macos, .. }, Some((needs, tag)), _) => Unfit::NeedsMacos { needs, tag, floor: *macos },
             (Floor::Glibc(major, minor), _, Some(needs)) => Unfit::NeedsGlibc { needs, floor: (*major, *minor) },
             _ if free_threaded => Unfit::OnlyFreeThreaded { python },
             _ if !others.is_empty() => Unfit::NoPython { python, others },
@@ -300,18 +381,30 @@ impl Selector {
             };
             place = place.min(found);
         }
-        place
+        match (place, self.really(wheel)) {
+            (Place::Here(_), Some(really)) => Place::Here(Some(Lowest::Macos(really, tagged(wheel)))),
+            _ => place,
+        }
     }
 }
 
-/// The lowest machine of a kind that a platform tag admits.
+impl Corrected {
+    /// Returns the lowest macOS that a wheel is for, if one of the facts speaks of it.
+    fn really(&self, wheel: &WheelName) -> Option<MacosVersion> {
+        let about = self.facts.iter().filter(|fact| fact.is_about(&wheel.name, &wheel.version, wheel));
+        about.map(|fact| fact.macos).max().filter(|really| tagged(wheel).is_none_or(|tag| tag < *really))
+    }
+}
+
+/// The lowest machine of a kind that a wheel admits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Lowest {
-    Macos(MacosVersion),
+    /// A macOS, with what the tag says where the tag is wrong.
+    Macos(MacosVersion, Option<MacosVersion>),
     Glibc((u16, u16)),
 }
 
-/// Where a platform tag lies, seen from a target; the best first.
+/// Where a wheel or a platform tag lies, seen from a target; the best first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Place {
     /// On machines of this kind; with the lowest of them where it is above the floor.
@@ -328,7 +421,7 @@ fn mac_place(tag: &str, floor: MacosVersion) -> Place {
         ("universal2", 10, _) => Place::Here(None),
         // From macOS 11 on, installers list no minor releases: a tag with one fits no machine at all.
         ("arm64" | "universal2", 11.., 0) if macos <= floor => Place::Here(None),
-        ("arm64" | "universal2", 11.., 0) => Place::Here(Some(Lowest::Macos(macos))),
+        ("arm64" | "universal2", 11.., 0) => Place::Here(Some(Lowest::Macos(macos, None))),
         ("arm64" | "universal2", ..) => Place::Elsewhere,
         _ => Place::Intel,
     }
@@ -367,7 +460,7 @@ fn two_numbers(text: &str) -> Option<(u16, u16)> {
 }
 
 /// Returns the lowest macOS that a wheel with native Mac code for Apple Silicon is tagged for.
-fn generation(wheel: &WheelName) -> Option<MacosVersion> {
+fn tagged(wheel: &WheelName) -> Option<MacosVersion> {
     let native = wheel.platform_tags().filter_map(mac_tag).filter(|(_, arch)| matches!(*arch, "arm64" | "universal2"));
     // Before 11 there is no Apple Silicon; such tags of universal wheels speak of Intel Macs.
     native.map(|(macos, _)| macos.max(MacosVersion::new(11, 0))).min()
@@ -435,7 +528,7 @@ pub fn admits(requires: &Specifiers, python: PythonMinor) -> bool {
 }
 
 /// Writes `14` for 14.0 and `13.3` for 13.3.
-struct Short(MacosVersion);
+pub(super) struct Short(pub(super) MacosVersion);
 
 impl fmt::Display for Short {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -461,8 +554,11 @@ impl fmt::Display for Unfit {
                 }
             }
             Self::OnlyFreeThreaded { python } => write!(f, "only free-threaded wheels for Python {python}"),
-            Self::NeedsMacos { needs, floor } => {
+            Self::NeedsMacos { needs, tag: None, floor } => {
                 write!(f, "needs macOS {}; your floor is {floor}", Short(*needs))
+            }
+            Self::NeedsMacos { needs, tag: Some(tag), floor } => {
+                write!(f, "needs macOS {} although its tag says {tag}; your floor is {floor}", Short(*needs))
             }
             Self::NeedsGlibc { needs: (major, minor), floor: (own_major, own_minor) } => {
                 write!(f, "needs glibc {major}.{minor}; your floor is {own_major}.{own_minor}")

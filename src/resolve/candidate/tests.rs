@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::index::source::{File, Release};
+use crate::knowledge::Knowledge;
+use crate::knowledge::rule::{Confidence, Evidence};
+use crate::knowledge::wheels::WheelFact;
 use crate::manifest::model::Wheels;
 use crate::pep::Sha256;
 use crate::target::{Floor, MacosVersion, Platform, PythonMinor, Target};
@@ -283,6 +286,150 @@ fn a_group_uses_only_generations_that_all_have() {
     let shared = selector.shared_generations(&[&mlx, &apart]).unwrap();
     let unfit = selector.fit_among(&mlx, Yanked::Refused, &shared).unwrap_err();
     assert_eq!(unfit.to_string(), "no macOS generation for which all packages that must match have a wheel");
+}
+
+/// Knowledge of wheels: packages, versions, the tag's macOS, and the macOS that it is really for.
+fn known(facts: &[(&str, &str, &str, &str)]) -> Knowledge {
+    let fact = |(packages, versions, tag, macos): &(&str, &str, &str, &str)| WheelFact {
+        packages: packages.split(' ').map(|name| name.parse().unwrap()).collect(),
+        versions: versions.parse().unwrap(),
+        tag: format!("macosx_{tag}_arm64"),
+        macos: macos.parse().unwrap(),
+        reason: "Its libraries are built for that.".to_owned(),
+        evidence: vec![Evidence::Address("https://example.com/".to_owned())],
+        confidence: Confidence::Measured,
+    };
+    let mut knowledge = Knowledge::default();
+    knowledge.wheels = facts.iter().map(fact).collect();
+    knowledge
+}
+
+/// Macs from `floor` up, of a macml that knows `facts`: the platform tags of the files taken, the floor's first.
+fn check_known(facts: &[(&str, &str, &str, &str)], floor: &str, release_name: &str, tags: &str, expected: &str) {
+    let names: Vec<String> =
+        tags.split(' ').map(|tag| format!("{release_name}-py3-none-macosx_{tag}_arm64.whl")).collect();
+    for reversed in [false, true] {
+        let mut names: Vec<&str> = names.iter().map(String::as_str).collect();
+        if reversed {
+            names.reverse();
+        }
+        let selector = Selector::new(&mac(floor, "3.13"), Wheels::Host).knowing(&known(facts));
+        let fit = selector.fit(&release(&names), Yanked::Refused);
+        let taken = fit.map_or_else(
+            |unfit| unfit.to_string(),
+            |fit| {
+                let others = fit.files.iter().filter(|file| file.filename != fit.floor.filename);
+                let all =
+                    std::iter::once(&fit.floor).chain(others).map(|file| file.wheel.platform_tags().next().unwrap());
+                let short = all.map(|tag| tag.trim_start_matches("macosx_").trim_end_matches("_arm64").to_owned());
+                short.collect::<Vec<_>>().join(" ")
+            },
+        );
+        assert_eq!(taken, expected, "{floor} {release_name} {tags}");
+    }
+}
+
+#[test]
+fn a_wheel_counts_from_the_macos_that_it_is_really_for() {
+    let facts =
+        &[("lib lib-metal", ">=2", "26_0", "26.2"), ("lib", ">=1,<2", "13_0", "13.5"), ("lib", "<1", "14_0", "14.1")];
+    let check = |floor, release, tags, expected| check_known(facts, floor, release, tags, expected);
+    check("14.0", "lib-2", "14_0 15_0 26_0", "14_0 15_0 26_0");
+    check("26.0", "lib-2", "14_0 15_0 26_0", "15_0 26_0");
+    check("26.1", "lib_metal-2", "14_0 15_0 26_0", "15_0 26_0");
+    check("26.2", "lib-2", "14_0 15_0 26_0", "26_0");
+    check("26.3", "lib-2", "14_0 15_0 26_0", "26_0");
+    check("27.0", "lib-2", "14_0 15_0 26_0", "26_0");
+    check("27.0", "lib-2", "14_0 27_0", "27_0");
+    check("26.0", "lib-2", "14_0 27_0", "14_0 27_0");
+    // What is between two generations is looked at where a fact names it.
+    check("14.0", "lib-0.1", "13_0 14_0", "13_0 14_0");
+    check("14.0", "lib-0.1", "13_0 14_0 15_0", "13_0 14_0 15_0");
+    check("14.1", "lib-0.1", "13_0 14_0", "14_0");
+    check("13.5", "lib-1", "13_0", "13_0");
+    check("12.0", "lib-1", "12_0 13_0", "12_0 13_0");
+    // Other releases and packages are what their tags say.
+    check("26.0", "lib-1", "15_0 26_0", "26_0");
+    check("26.0", "other-2", "15_0 26_0", "26_0");
+    check("13.0", "lib-2", "13_0", "13_0");
+}
+
+#[test]
+fn says_that_a_tag_is_wrong_where_that_keeps_a_release_from_fitting() {
+    let facts = &[("lib", ">=2", "26_0", "26.2"), ("lib", ">=1,<2", "13_0", "13.5"), ("lib", "<1", "14_0", "14.1")];
+    let check = |floor, release, tags, expected| check_known(facts, floor, release, tags, expected);
+    check("13.0", "lib-1", "13_0 14_0 15_0", "needs macOS 13.5 although its tag says 13.0; your floor is 13.0");
+    check("13.4", "lib-1", "13_0", "needs macOS 13.5 although its tag says 13.0; your floor is 13.4");
+    check("12.3", "lib-1", "13_0", "needs macOS 13.5 although its tag says 13.0; your floor is 12.3");
+    check("13.0", "lib-0.1", "14_0 15_0", "needs macOS 14.1 although its tag says 14.0; your floor is 13.0");
+    check("26.1", "lib-2", "26_0 27_0", "needs macOS 26.2 although its tag says 26.0; your floor is 26.1");
+    // Where a right tag helps as early, that is enough to say.
+    let facts = &[("lib", "*", "13_0", "14.0")].map(|(names, _, tag, macos)| (names, ">=0", tag, macos));
+    check_known(facts, "13.0", "lib-1", "13_0 14_0", "needs macOS 14; your floor is 13.0");
+    check_known(facts, "13.0", "lib-1", "13_0", "needs macOS 14 although its tag says 13.0; your floor is 13.0");
+
+    // Neither another Python nor a withdrawn file is hidden behind it.
+    let selector = Selector::new(&mac("26.0", "3.13"), Wheels::Host).knowing(&known(&[("lib", ">=2", "26_0", "26.2")]));
+    let said = |release: &Release| selector.fit(release, Yanked::Refused).unwrap_err().to_string();
+    let other = release(&["lib-2-cp312-cp312-macosx_26_0_arm64.whl"]);
+    assert_eq!(said(&other), "no wheel for Python 3.13; newest is 3.12");
+    let mut withdrawn = file("lib-2-py3-none-macosx_15_0_arm64.whl");
+    withdrawn.yanked = Some("broken".into());
+    let mut both = release(&["lib-2-py3-none-macosx_26_0_arm64.whl"]);
+    both.wheels.push(Arc::new(withdrawn));
+    assert_eq!(said(&both), "withdrawn by its publisher: broken");
+}
+
+/// A fact about a macOS that no table has yet: machines newer than the newest known count as that.
+#[test]
+fn facts_beyond_the_newest_macos() {
+    let facts = &[("lib", ">=1", "27_0", "28.1")];
+    check_known(facts, "26.0", "lib-1", "26_0 27_0", "26_0");
+    check_known(facts, "28.0", "lib-1", "26_0 27_0", "26_0 27_0");
+    check_known(facts, "28.1", "lib-1", "26_0 27_0", "27_0");
+    check_known(&[("lib", ">=1", "27_0", "27.3")], "26.0", "lib-1", "26_0 27_0", "26_0 27_0");
+}
+
+#[test]
+fn one_file_is_that_of_the_floor_as_it_really_is() {
+    let floor = |macos| {
+        let selector =
+            Selector::new(&mac(macos, "3.13"), Wheels::Floor).knowing(&known(&[("mlx", ">=0.32", "26_0", "26.2")]));
+        let fit = selector.fit(&release(MLX_0_32_4), Yanked::Refused).unwrap();
+        fit.files.iter().map(|file| file.filename.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(floor("26.1"), MLX_0_32_4[1..2]);
+    assert_eq!(floor("26.2"), MLX_0_32_4[2..3]);
+}
+
+#[test]
+fn what_is_known_of_macs_is_nothing_to_linux() {
+    let target = linux(Platform::LinuxX86_64, (2, 28), "3.13");
+    let selector = Selector::new(&target, Wheels::Host).knowing(&known(&[("a", ">=0", "11_0", "26.2")]));
+    let both = release(&["a-1-py3-none-macosx_11_0_arm64.whl", "a-1-py3-none-manylinux_2_28_x86_64.whl"]);
+    assert_eq!(selector.fit(&both, Yanked::Refused).unwrap().floor, both.wheels[1]);
+}
+
+/// A generation is what the wheels are really for, so a fact about one of two that must match parts them.
+#[test]
+fn a_group_shares_generations_as_they_really_are() {
+    let versions = |all: &[&str]| all.iter().map(|one| one.parse().unwrap()).collect::<BTreeSet<MacosVersion>>();
+    let (mlx, metal) = (release(MLX_0_32_4), release(MLX_METAL_0_32_4));
+    let shared = |floor, packages| {
+        let knowledge = known(&[(packages, ">=0.32", "26_0", "26.2"), (packages, ">=0.32", "14_0", "14.1")]);
+        let selector = Selector::new(&mac(floor, "3.13"), Wheels::Host).knowing(&knowledge);
+        let shared = selector.shared_generations(&[&mlx, &metal]).unwrap();
+        let files = [&mlx, &metal].map(|release| {
+            let fit = selector.fit_among(release, Yanked::Refused, &shared).unwrap();
+            fit.files.iter().filter_map(|file| file.wheel.platform_tags().next().map(str::to_owned)).collect::<Vec<_>>()
+        });
+        assert_eq!(files[0], files[1], "{floor} {packages}");
+        (shared, files[0].len())
+    };
+    assert_eq!(shared("14.1", "mlx mlx-metal"), (versions(&["14.0", "15.0", "26.2"]), 3));
+    assert_eq!(shared("26.0", "mlx mlx-metal"), (versions(&["14.0", "15.0", "26.2"]), 2));
+    assert_eq!(shared("26.0", "mlx"), (versions(&["14.0", "15.0"]), 1));
+    assert_eq!(shared("26.2", "mlx"), (versions(&["14.0", "15.0", "26.0"]), 1));
 }
 
 #[test]

@@ -30,6 +30,7 @@ use macml::pipeline::Answer;
 use macml::pipeline::AnswerOrigin;
 use macml::pipeline::Before;
 use macml::pipeline::Job;
+use macml::pipeline::KnownProblem;
 use macml::pipeline::Outcome;
 use macml::pipeline::Purpose;
 use macml::pipeline::Reach;
@@ -39,6 +40,7 @@ use macml::pipeline::Verdict;
 use macml::progress::Progress;
 use macml::progress::Silent;
 use macml::resolve::resolution::Held;
+use macml::resolve::resolution::PythonHeld;
 use macml::target::Floor;
 use macml::target::MacosVersion;
 use macml::target::PythonMinor;
@@ -288,10 +290,31 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
     if !frameworks.is_empty() {
         lines.push(format!("  {}", frameworks.join(", ")));
     }
+    if let Some(PythonHeld { newer, reason }) = &answer.python_held {
+        lines.push(format!("  Python {newer} is in the range; {} was taken: {reason}", locked.python));
+    }
     for Held { name, newest, chosen, reason } in &answer.held {
         lines.push(format!("  {name} {newest} exists; held at {chosen}: {reason}"));
     }
+    lines.extend(problems(&answer.problems));
     lines
+}
+
+/// Tells the worst of what is known to go wrong, and how to see the rest.
+fn problems(all: &[KnownProblem]) -> Vec<String> {
+    const MOST: usize = 3;
+    let mut lines: Vec<String> = all.iter().take(MOST).map(problem).collect();
+    if let (Some(first), true) = (all.first(), all.len() > MOST) {
+        lines.push(format!("  and {} more: macml why {}", all.len() - MOST, first.name));
+    }
+    lines
+}
+
+fn problem(known: &KnownProblem) -> String {
+    let KnownProblem { name, version, problem, reason, prefer, rule, .. } = known;
+    let reason = reason.trim_end_matches('.');
+    let prefer = prefer.as_ref().map(|prefer| format!("; rather take {}", prefer.replace('`', ""))).unwrap_or_default();
+    format!("  {} of {name} {version}, {}: {reason}{prefer} ({rule})", styled(WARN, "known problem"), problem.title())
 }
 
 /// Says where a platform could not take what the first one of its environment took.

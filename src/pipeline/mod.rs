@@ -2,6 +2,8 @@
 //!
 //! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
 
+mod told;
+
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,6 +25,7 @@ use crate::lock::Lockfile;
 use crate::lock::Pins;
 use crate::lock::ReadOutcome;
 use crate::lock::Stale;
+use crate::lock::model::LockedEnv;
 use crate::manifest;
 use crate::manifest::Manifest;
 use crate::manifest::Project;
@@ -43,11 +46,14 @@ use crate::resolve::held::Kept;
 use crate::resolve::request::Preferences;
 use crate::resolve::resolution::Held;
 use crate::resolve::resolution::Origin;
+use crate::resolve::resolution::PythonHeld;
 use crate::sys::Turn;
 use crate::sys::fs;
 use crate::target::MacosVersion;
 use crate::target::Platform;
 use crate::target::PythonMinor;
+
+pub use told::{KnownProblem, Set, Told, tell};
 
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
@@ -191,8 +197,12 @@ pub struct Answer {
     pub platform: Platform,
     /// Whether it was solved in this run.
     pub origin: AnswerOrigin,
+    /// Why no later Python of the range was taken.
+    pub python_held: Option<PythonHeld>,
     /// Roots that are older than their newest release.
     pub held: Vec<Held>,
+    /// What is known to go wrong at the floor, the worst first.
+    pub problems: Vec<KnownProblem>,
     /// Warnings and notes.
     pub findings: Vec<Finding>,
 }
@@ -321,6 +331,12 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
     let stale = present.stale(&project, &envs);
     let current = stale.is_empty() && solved.is_empty() && unsolved.is_none();
     let lockfile = if current { present.whole() } else { present.with(&project, &solved)? };
+    let knowledge = Knowledge::built_in();
+    for answer in &mut answers {
+        if let Some(locked) = lockfile.env(&answer.env.name, answer.platform) {
+            answer.tell(&knowledge, locked);
+        }
+    }
     findings.extend(job.upgrade.in_vain(&[present.lock.as_ref(), Some(&lockfile)]));
     let verdict = match job.purpose {
         _ if tried => Verdict::Tried,
@@ -401,7 +417,7 @@ impl Solve<'_> {
             let request = self.request(env, platform, preferences)?;
             let resolution = resolve::resolve(&request, facts)
                 .map_err(|cause| Error::Resolve { cause, project: Box::new(self.project.clone()) })?;
-            answers.push(lock::Answer { resolution, inputs, rules: Vec::new() });
+            answers.push(lock::Answer { resolution, inputs });
         }
         Ok(answers)
     }
@@ -495,6 +511,7 @@ impl<'a> Look<'a> {
             let framework = |root: &Root| root.table == RootTable::Frameworks && root.name == *name;
             !self.request.env.roots.iter().any(framework)
         };
+        self.answer.python_held = looked.python.or(self.answer.python_held.take());
         self.answer.held.extend(looked.held);
         self.answer.held.sort_by_cached_key(|held| (rank(&held.name), held.name.clone()));
     }
@@ -574,14 +591,37 @@ impl Outcome {
 }
 
 impl Answer {
+    /// Puts in what the knowledge tells of its releases.
+    fn tell(&mut self, knowledge: &Knowledge, locked: &LockedEnv) {
+        let releases = locked.packages.iter().map(|entry| (entry.name.clone(), entry.version.clone())).collect();
+        let (env, platform, python) = (&self.env, self.platform, locked.python);
+        let told = told::tell(knowledge, Set { env, platform, python, releases: &releases, held: &self.held });
+        self.problems = told.problems;
+        self.findings.extend(told.findings);
+    }
+
     fn solved(env: &EnvSpec, resolution: &Resolution) -> Self {
-        let (held, findings) = (resolution.held.clone(), resolution.findings.clone());
-        Self { env: env.clone(), platform: resolution.platform, origin: AnswerOrigin::Solved, held, findings }
+        Self {
+            env: env.clone(),
+            platform: resolution.platform,
+            origin: AnswerOrigin::Solved,
+            python_held: resolution.python_held.clone(),
+            held: resolution.held.clone(),
+            problems: Vec::new(),
+            findings: resolution.findings.clone(),
+        }
     }
 
     fn kept(env: &EnvSpec, platform: Platform) -> Self {
-        let (held, findings) = (Vec::new(), Vec::new());
-        Self { env: env.clone(), platform, origin: AnswerOrigin::Kept, held, findings }
+        Self {
+            env: env.clone(),
+            platform,
+            origin: AnswerOrigin::Kept,
+            python_held: None,
+            held: Vec::new(),
+            problems: Vec::new(),
+            findings: Vec::new(),
+        }
     }
 }
 
@@ -692,7 +732,7 @@ impl Present {
 
     /// Returns it with new answers in, and without what the manifest no longer has.
     fn with(&self, project: &Project, solved: &[lock::Answer]) -> Result<Lockfile, Error> {
-        let new = lock::build("", solved)?;
+        let new = lock::build(&Knowledge::built_in().date, solved)?;
         let Some(lock) = &self.lock else { return Ok(new) };
         let mut old = lock.clone();
         old.envs.retain(|entry| project.manifest.envs.iter().any(|env| env.name == entry.name));

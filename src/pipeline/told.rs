@@ -1,0 +1,175 @@
+//! What the knowledge tells of an answer, kept or just solved: what condemns it, what it lacks, its known problems.
+
+use std::collections::BTreeMap;
+
+use crate::diag::Code;
+use crate::diag::Finding;
+use crate::knowledge::Hit;
+use crate::knowledge::Judgement;
+use crate::knowledge::Knowledge;
+use crate::knowledge::Reach;
+use crate::knowledge::judge;
+use crate::knowledge::rule::Problem;
+use crate::knowledge::rule::Says;
+use crate::manifest::model::EnvSpec;
+use crate::pep::PackageName;
+use crate::pep::Version;
+use crate::resolve;
+use crate::resolve::resolution::Held;
+use crate::target::Platform;
+use crate::target::PythonMinor;
+
+/// Something known to go wrong with a release of an answer.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KnownProblem {
+    /// The package.
+    pub name: PackageName,
+    /// Its version.
+    pub version: Version,
+    /// What goes wrong.
+    pub problem: Problem,
+    /// On which Macs from the floor upward.
+    pub reach: Reach,
+    /// More of it, as a sentence.
+    pub reason: String,
+    /// What to take instead, where that is known: `` `torch` >=2.14 ``.
+    pub prefer: Option<String>,
+    /// The name of the rule.
+    pub rule: String,
+}
+
+/// The releases of one environment on one platform.
+#[derive(Clone, Copy, Debug)]
+pub struct Set<'a> {
+    /// The environment as declared.
+    pub env: &'a EnvSpec,
+    /// The platform.
+    pub platform: Platform,
+    /// The chosen Python.
+    pub python: PythonMinor,
+    /// The chosen releases.
+    pub releases: &'a BTreeMap<PackageName, Version>,
+    /// Roots that are older than their newest release.
+    pub held: &'a [Held],
+}
+
+/// What the knowledge tells of a set.
+#[derive(Clone, Default, Debug)]
+pub struct Told {
+    /// What is known to go wrong at the floor, the worst first.
+    pub problems: Vec<KnownProblem>,
+    /// Warnings and notes.
+    pub findings: Vec<Finding>,
+}
+
+/// Says what the knowledge tells of a set.
+pub fn tell(knowledge: &Knowledge, Set { env, platform, python, releases: set, held }: Set<'_>) -> Told {
+    let mut findings = Vec::new();
+    let mut problems = Vec::new();
+    if let Some(on) = resolve::circumstances(env, platform) {
+        let judgement = judge(knowledge, set, python, &on, &env.resolution.ignore_rules);
+        findings.extend(added(env, set, &judgement));
+        findings.extend(judgement.condemned.iter().map(condemned));
+        findings.extend(judgement.lacking.iter().filter(|hit| hit.reach == Reach::AtFloor).map(lacking));
+        findings.extend(better_apart(env));
+        let at_floor = judgement.problems.iter().filter(|hit| hit.reach == Reach::AtFloor);
+        problems.extend(at_floor.filter_map(KnownProblem::new));
+        findings.extend(env.resolution.ignore_rules.iter().filter_map(|id| ignored(knowledge, id, set)));
+    }
+    findings.extend(unknown(knowledge, held, set));
+    Told { problems, findings }
+}
+
+impl KnownProblem {
+    /// Reads a rule that applies; `None` when it tells of no problem.
+    pub fn new(hit: &Hit<'_>) -> Option<Self> {
+        let rule = hit.rule;
+        Some(Self {
+            name: rule.package.clone(),
+            version: hit.version.clone(),
+            problem: rule.problem()?,
+            reach: hit.reach,
+            reason: rule.reason.clone(),
+            prefer: rule.prefer().map(ToString::to_string),
+            rule: rule.id.clone(),
+        })
+    }
+}
+
+/// Says of packages that the user does not name why they are there, where a rule asked for them.
+fn added(env: &EnvSpec, set: &BTreeMap<PackageName, Version>, judgement: &Judgement<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for hit in &judgement.met {
+        let Says::Requires(any_of) = &hit.rule.says else { continue };
+        let there = |version: &&Version, wanted: &crate::knowledge::rule::Release| wanted.versions.contains(version);
+        let met = any_of.iter().find_map(|wanted| {
+            let version = set.get(&wanted.name).filter(|version| there(version, wanted))?;
+            Some((&wanted.name, version))
+        });
+        let Some((name, version)) = met else { continue };
+        if env.roots.iter().all(|root| root.name != *name) {
+            let message = format!("`{name}` {version} is in because `{}` {} needs it", hit.rule.package, hit.version);
+            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.ground()));
+        }
+    }
+    findings
+}
+
+fn condemned(hit: &Hit<'_>) -> Finding {
+    let message = format!("by what is known now this set does not work: {}", hit.rule.statement_of(&hit.version));
+    let hint = format!("`macml lock -P {}` solves with it", hit.rule.package);
+    Finding::warning(Code::NewlyKnown, message).noting(hit.rule.ground()).hinting(hint)
+}
+
+fn lacking(hit: &Hit<'_>) -> Finding {
+    let rule = hit.rule;
+    let message = match &rule.says {
+        Says::Advice(_) => format!("`{}` {} in this set: {}", rule.package, hit.version, rule.reason),
+        _ => rule.statement_of(&hit.version),
+    };
+    let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(rule.ground());
+    match rule.prefer() {
+        Some(prefer) => finding.hinting(format!("rather take {prefer}")),
+        None => finding,
+    }
+}
+
+/// Says that a rule is switched off, where it would have been about something in the set.
+fn ignored(knowledge: &Knowledge, id: &str, set: &BTreeMap<PackageName, Version>) -> Option<Finding> {
+    let group = knowledge.one_night.iter().find(|group| group.id == id).map(|group| group.packages.clone());
+    let names = knowledge.rule(id).map(|rule| vec![rule.package.clone()]).or(group)?;
+    let message = format!("rule `{id}` is switched off by `ignore-rules`");
+    let finding = Finding::note(Code::RuleIgnored, message).noting(knowledge.ground(id)?);
+    names.iter().any(|name| set.contains_key(name)).then_some(finding)
+}
+
+/// Advises to give PyTorch and TensorFlow an environment each.
+fn better_apart(env: &EnvSpec) -> Option<Finding> {
+    let torch = env.roots.iter().find(|root| root.name.as_str() == "torch")?;
+    let tensorflow = env.roots.iter().find(|root| ["tensorflow", "tensorflow-macos"].contains(&root.name.as_str()))?;
+    let message = format!("`torch` and `{}` in one environment hold each other back", tensorflow.name);
+    let split = "move it to an environment of its own: `[env.tensorflow.frameworks]` with \
+                 `tensorflow = \"*\"` and `tensorflow-metal = \"*\"`, and `python = \">=3.10,<3.13\"` under \
+                 `[env.tensorflow]`";
+    let finding = Finding::note(Code::BetterApart, message)
+        .at(tensorflow.span, "the Metal plugin keeps this at an older TensorFlow, NumPy and Python")
+        .at(torch.span, "which this then has to share")
+        .hinting(split);
+    Some(finding)
+}
+
+/// Says which frameworks are newer than the knowledge: nothing is known of them, neither good nor bad.
+fn unknown(knowledge: &Knowledge, held: &[Held], set: &BTreeMap<PackageName, Version>) -> Vec<Finding> {
+    let newest = held.iter().map(|held| (&held.name, &held.newest, false));
+    let chosen = set.iter().map(|(name, version)| (name, version, true));
+    let mut findings = Vec::new();
+    for (name, version, taken) in chosen.chain(newest) {
+        let Some(known) = knowledge.unknown(name, version) else { continue };
+        let date = &knowledge.date;
+        let message = format!("`{name}` {version} is newer than what this macml knows ({date}, up to {known})");
+        let finding = if taken { Finding::warning } else { Finding::note };
+        let note = "whether its GPU works and what it goes together with is unknown";
+        findings.push(finding(Code::NewerThanKnowledge, message).noting(note));
+    }
+    findings
+}
