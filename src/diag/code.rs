@@ -60,6 +60,7 @@ codes! {
     ForMacsOnly "for-macs-only" "a package for Macs, left out on another platform";
     NightlyBuilds "nightly-builds" "nightly builds, which their index deletes after some weeks";
     ExtraMissing "extra-missing" "an extra that the release does not have";
+    UnknownRule "unknown-rule" "a rule to switch off that macml does not have";
 }
 
 impl std::fmt::Display for Code {

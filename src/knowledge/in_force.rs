@@ -15,8 +15,8 @@ use crate::target::PythonMinor;
 
 use super::Knowledge;
 use super::Rule;
+use super::rule::Force;
 use super::rule::Says;
-use super::rule::Scope;
 
 /// The lowest Mac, and what it must do.
 #[derive(Clone, PartialEq, Debug)]
@@ -160,14 +160,14 @@ impl Rule {
 impl Circumstances {
     /// Returns whether a rule binds here, if it is about a release at all.
     pub fn binds(&self, rule: &Rule) -> bool {
-        let scope = match rule.scope {
-            Scope::Install | Scope::Import => true,
-            Scope::Gpu => self.gpu == Gpu::Required,
-            _ => false,
+        let force = match rule.force() {
+            Force::Always => true,
+            Force::GpuRequired => self.gpu == Gpu::Required,
+            Force::Never => false,
         };
         let chips = rule.chips.is_empty()
             || (self.chip.generation()..=Chip::NEWEST_GENERATION).all(|generation| rule.chips.contains(&generation));
-        scope && chips && !matches!(rule.says, Says::Advice(_)) && rule.macos.contains(&self.macos.version())
+        force && chips && rule.macos.contains(&self.macos.version())
     }
 }
 

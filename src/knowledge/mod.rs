@@ -27,6 +27,7 @@ mod read;
 
 mod in_force;
 mod judge;
+mod nearest;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -40,7 +41,7 @@ pub(crate) use in_force::night;
 pub use in_force::{Circumstances, Demand, InForce, Side};
 pub use judge::{Hit, Judgement, Reach, judge};
 pub use read::ReadError;
-pub use rule::Rule;
+pub use rule::{Force, Rule};
 
 use rule::Evidence;
 use wheels::{InnerTag, WheelFact};

@@ -106,6 +106,17 @@ pub enum Scope {
     Runtime,
 }
 
+/// When a rule binds on Macs, apart from the macOS and the chips on which it counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Force {
+    /// Always.
+    Always,
+    /// When the GPU must be usable.
+    GpuRequired,
+    /// Never: it is told where it applies.
+    Never,
+}
+
 /// Who says so.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Evidence {
@@ -132,6 +143,16 @@ impl Rule {
     /// Returns whether the rule is about this release of its package.
     pub fn is_about(&self, version: &Version) -> bool {
         self.versions.contains(version)
+    }
+
+    /// Returns when the rule binds.
+    pub fn force(&self) -> Force {
+        match self.scope {
+            _ if matches!(self.says, Says::Advice(_)) => Force::Never,
+            Scope::Install | Scope::Import => Force::Always,
+            Scope::Gpu => Force::GpuRequired,
+            _ => Force::Never,
+        }
     }
 
     /// Returns the releases that the rule names besides its own.

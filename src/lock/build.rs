@@ -90,6 +90,7 @@ fn locked_env(answer: &Answer) -> LockedEnv {
         python_full: (!python_full.is_any()).then(|| python_full.clone()),
         inputs: answer.inputs,
         rules: answer.resolution.rules.clone(),
+        ignored: env.resolution.ignore_rules.clone(),
         packages: packages.iter().map(entry).collect(),
     }
 }

@@ -27,7 +27,8 @@ pub struct EnvDiff {
     pub platform: Platform,
     /// Whether it is in both locks.
     pub presence: Presence,
-    /// Settings whose value changed: `python`, `macos`, `chip`, `glibc`, `gpu`, `wheels`, `python-full`, `rules`.
+    /// Settings whose value changed: `python`, `macos`, `chip`, `glibc`, `gpu`, `wheels`, `python-full`, `rules`,
+    /// `ignore-rules`.
     pub settings: Vec<SettingChange>,
     /// Packages that changed, by name.
     pub packages: Vec<PackageChange>,
@@ -224,7 +225,7 @@ fn diff_env(old: Option<Side<'_>>, new: Option<Side<'_>>) -> Option<EnvDiff> {
 
 fn diff_settings(old: Option<&LockedEnv>, new: Option<&LockedEnv>) -> Vec<SettingChange> {
     let (mut old, mut new) = (old.map(settings).unwrap_or_default(), new.map(settings).unwrap_or_default());
-    let keys = ["python", "python-full", "macos", "chip", "glibc", "gpu", "wheels", "rules"];
+    let keys = ["python", "python-full", "macos", "chip", "glibc", "gpu", "wheels", "rules", "ignore-rules"];
     let changes = keys.into_iter().map(|key| SettingChange { key, old: old.remove(key), new: new.remove(key) });
     changes.filter(|change| change.old != change.new).collect()
 }
@@ -249,6 +250,9 @@ fn settings(env: &LockedEnv) -> BTreeMap<&'static str, String> {
     }
     if !env.rules.is_empty() {
         settings.insert("rules", env.rules.join(", "));
+    }
+    if !env.ignored.is_empty() {
+        settings.insert("ignore-rules", env.ignored.join(", "));
     }
     settings
 }

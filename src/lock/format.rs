@@ -32,6 +32,7 @@ pub const ENV_KEYS: &[&str] = &[
     "python-full",
     "inputs",
     "rules",
+    "ignore-rules",
     "packages",
 ];
 /// Keys of `[[package]]`.
@@ -144,6 +145,9 @@ impl Writer {
         self.text("inputs", &format!("sha256:{}", env.inputs));
         if !env.rules.is_empty() {
             self.array("", "rules = ", &env.rules, "");
+        }
+        if !env.ignored.is_empty() {
+            self.array("", "ignore-rules = ", &env.ignored, "");
         }
         let entries: Vec<_> = env.packages.iter().map(|entry| reference(entry, ambiguous)).collect();
         self.array("", "packages = ", &entries, "");

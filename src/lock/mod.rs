@@ -20,8 +20,8 @@
 //! * `version` and `revision` of the format; `knowledge`, the date of the rules it was solved with (absent without).
 //! * `[[env]]`, one for each environment and platform: the floor (`macos` and `chip`, or `glibc`), `gpu`, `wheels`
 //!   (absent when `host`), `python`, `python-full` (absent when every patch release fits), `inputs` (digest of the
-//!   parts of the manifest that the answer depends on), `rules`, and `packages` as references:
-//!   `torch 2.14.1`, `datasets[vision] 4.1.0`, and `mylib 1.0 (index corp)` where the file has more than one
+//!   parts of the manifest that the answer depends on), `rules` (the knowledge that shaped it), `ignore-rules` (the
+//!   knowledge that was switched off; both absent when empty), and `packages` as references: `torch 2.14.1`, `datasets[vision] 4.1.0`, and `mylib 1.0 (index corp)` where the file has more than one
 //!   `mylib 1.0`.
 //! * `[[package]]`, one for each release: where its files are found again (`index`, or `path` relative to the
 //!   project, or the user's own `url`), what it `requires` after markers and extras in the first environment that

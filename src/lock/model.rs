@@ -39,6 +39,8 @@ pub struct LockedEnv {
     pub inputs: Sha256,
     /// Ids of the knowledge that shaped the answer, sorted.
     pub rules: Vec<String>,
+    /// Names of knowledge that the manifest switched off, sorted.
+    pub ignored: Vec<String>,
     /// The packages of the environment, sorted by name.
     pub packages: Vec<LockedRef>,
 }
@@ -114,6 +116,8 @@ impl Lockfile {
         for env in &mut self.envs {
             env.rules.sort();
             env.rules.dedup();
+            env.ignored.sort();
+            env.ignored.dedup();
             env.packages.sort();
         }
         self.packages.sort_by(|a, b| (&a.name, &a.version, &a.origin).cmp(&(&b.name, &b.version, &b.origin)));

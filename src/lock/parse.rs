@@ -147,7 +147,8 @@ fn read_env(table: &Table<'_, '_>, releases: &ByName<'_>) -> Result<LockedEnv, F
         python: table.need_value("python")?,
         python_full: table.value("python-full")?,
         inputs,
-        rules: table.texts("rules")?.unwrap_or_default().into_iter().map(|(text, _)| text.to_owned()).collect(),
+        rules: table.plain_texts("rules")?,
+        ignored: table.plain_texts("ignore-rules")?,
         packages: entries,
     })
 }
@@ -387,6 +388,10 @@ impl<'a, 'i> Table<'a, 'i> {
             _ => Err((item.span(), Problem::Type { key, wanted: "an array of strings" })),
         };
         items.into_iter().map(text).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn plain_texts(&self, key: &'static str) -> Result<Vec<String>, Fail> {
+        Ok(self.texts(key)?.unwrap_or_default().into_iter().map(|(text, _)| text.to_owned()).collect())
     }
 
     fn names(&self, key: &'static str) -> Result<Vec<PackageName>, Fail> {

@@ -128,6 +128,11 @@ pub fn changes(locked: &LockedEnv, wanted: &EnvSpec) -> Vec<String> {
     if !crate::resolve::candidate::admits(&wanted.python, locked.python) {
         changes.push(format!("Python {} is locked, but {} is asked for", locked.python, wanted.python));
     }
+    let ignored = &wanted.resolution.ignore_rules;
+    let new = ignored.iter().filter(|id| !locked.ignored.contains(id));
+    changes.extend(new.map(|id| format!("`{id}` is new in `ignore-rules`")));
+    let gone = locked.ignored.iter().filter(|id| !ignored.contains(id));
+    changes.extend(gone.map(|id| format!("`{id}` is gone from `ignore-rules`")));
     for root in &wanted.roots {
         let here = root.platform.is_none_or(|platform| platform == locked.platform);
         if here && root.marker.is_none() && locked.entry(&root.name).is_none() {

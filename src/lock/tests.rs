@@ -263,6 +263,29 @@ fn a_changed_declaration_is_put_in_words() {
 }
 
 #[test]
+fn what_is_switched_off_stands_in_the_lock() {
+    let with = |ids: &[&str]| {
+        let mut answer = answer(&BASE);
+        answer.resolution.env.resolution.ignore_rules = ids.iter().map(|id| (*id).to_owned()).collect();
+        answer
+    };
+    let lock = |ids: &[&str]| build("", &[with(ids)]).unwrap();
+    let (none, both) = (lock(&[]), lock(&["b", "a", "b"]));
+    assert_eq!(both.envs[0].ignored, ["a", "b"]);
+    let line = "ignore-rules = [\"a\", \"b\"]\n";
+    assert_eq!(to_text(&both).replace(line, ""), to_text(&none), "without any the text is as it always was");
+    assert!(to_text(&both).contains(line));
+    assert_eq!(parse(&to_text(&both)), Ok(both.clone()));
+    let said = |old: &Lockfile, new: &Lockfile| diff(Some(old), Some(new)).to_string();
+    assert_eq!(said(&none, &both), "default on macos-arm64\n+ ignore-rules a, b\n");
+    assert_eq!(said(&both, &lock(&["b"])), "default on macos-arm64\n~ ignore-rules a, b -> b\n");
+    assert_eq!(
+        changes(&both.envs[0], &with(&["b", "c"]).resolution.env),
+        ["`c` is new in `ignore-rules`", "`a` is gone from `ignore-rules`"]
+    );
+}
+
+#[test]
 fn differences_read_as_lines() {
     let check = |old: &[Short<'_>], new: &[Short<'_>], expected: &[&str]| {
         let (old, new) = (lock(old), lock(new));
@@ -405,8 +428,8 @@ type Numbers = ((usize, usize), BTreeMap<usize, (usize, usize, usize, u8)>);
 
 fn generated(numbers: &[Numbers]) -> Lockfile {
     let mut lock = Lockfile { knowledge: "2026.11.30".to_owned(), envs: Vec::new(), packages: Vec::new() };
-    for ((env, platform), packages) in numbers {
-        let platform = Platform::ALL[*platform];
+    for ((env, platform_number), packages) in numbers {
+        let platform = Platform::ALL[*platform_number];
         if lock.env(ENVS[*env], platform).is_some() {
             continue;
         }
@@ -421,6 +444,7 @@ fn generated(numbers: &[Numbers]) -> Lockfile {
             python_full: (*env == 2).then(|| "!=3.13.8, >=3.13.2".parse().unwrap()),
             inputs: Sha256::of(&[*env as u8]),
             rules: (0..*env).map(|rule| format!("a-rule-with-a-rather-long-name-{rule}")).collect(),
+            ignored: (0..*platform_number).map(|rule| format!("switched-off-{rule}")).collect(),
             packages: Vec::new(),
         };
         for (name, (version, origin, extras, edges)) in packages {

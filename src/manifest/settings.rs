@@ -19,6 +19,7 @@ use super::specifier;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Span;
+use crate::knowledge::Knowledge;
 use crate::pep::PackageName;
 use crate::pep::Specifiers;
 
@@ -125,7 +126,9 @@ pub(super) fn resolution(raw: Option<&Raw>, findings: &mut Vec<Finding>) -> Reso
     resolution.prereleases = names(raw.texts("prereleases"), findings);
     resolution.constraints = specifiers(raw.table("constraints"), findings);
     resolution.overrides = specifiers(raw.table("overrides"), findings);
-    resolution.ignore_rules = texts(raw.texts("ignore-rules"), findings);
+    let ignored = raw.texts("ignore-rules");
+    resolution.ignore_rules = texts(ignored, findings);
+    findings.extend(unknown_rules(ignored));
     resolution.allow_overlap = texts(raw.texts("allow-overlap"), findings);
     if let Some(written) = raw.text("wheels") {
         match written.text.as_str() {
@@ -224,6 +227,24 @@ fn texts(items: &[Item], findings: &mut Vec<Finding>) -> Vec<String> {
     texts.sort();
     texts.dedup();
     texts
+}
+
+/// Warns of rules to switch off that there are not. A later macml may have dropped one, so it is no mistake.
+fn unknown_rules(items: &[Item]) -> Vec<Finding> {
+    let written = items.iter().filter(|item| !item.text.trim().is_empty());
+    let warning = |item: &Item| {
+        let knowledge = Knowledge::built_in();
+        if knowledge.has(&item.text) {
+            return None;
+        }
+        let message = format!("macml has no rule `{}` to ignore", item.text.escape_debug());
+        let finding = Finding::warning(Code::UnknownRule, message).at(item.span, "");
+        Some(match knowledge.nearest_id(&item.text) {
+            Some(near) => finding.hinting(format!("did you mean `{near}`?")),
+            None => finding.hinting("leave it out: `macml rules` lists those that there are"),
+        })
+    };
+    written.filter_map(warning).collect()
 }
 
 /// Reads `[run.env]`.

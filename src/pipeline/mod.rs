@@ -3,6 +3,7 @@
 //! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
 
 mod told;
+mod why;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -54,6 +55,7 @@ use crate::target::Platform;
 use crate::target::PythonMinor;
 
 pub use told::{KnownProblem, Set, Told, tell};
+pub use why::{Standing, Why, why};
 
 /// The name of the lock, which lies beside the manifest.
 const LOCK_NAME: &str = "macml.lock";
@@ -148,6 +150,8 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// The manifest that was answered.
     pub project: Project,
+    /// Its folder.
+    pub folder: PathBuf,
     /// What is in macml.lock, would be in it, or came of a trial.
     pub lockfile: Lockfile,
     /// What was in macml.lock before.
@@ -352,7 +356,7 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
             }
         }
     };
-    Ok(Outcome { verdict, project, lockfile, before: present.before(), answers, findings, stale, unsolved })
+    Ok(Outcome { verdict, project, folder, lockfile, before: present.before(), answers, findings, stale, unsolved })
 }
 
 /// Lets nobody else write this project's lock meanwhile. The manifest stands for the lock: it is there, and a file of
@@ -423,16 +427,7 @@ impl Solve<'_> {
     }
 
     fn request(&self, env: &EnvSpec, platform: Platform, preferences: Preferences) -> Result<Request, Error> {
-        let (indexes, direct) = (self.indexes(), direct(env, platform, self.folder)?);
-        Ok(Request {
-            env: env.clone(),
-            platform,
-            indexes,
-            preferences,
-            direct,
-            python: None,
-            knowledge: Knowledge::built_in(),
-        })
+        request(self.project, self.folder, (env, platform), preferences)
     }
 
     /// Says of the answers kept which of their roots have newer releases, and why those are not in the lock: from the
@@ -461,16 +456,38 @@ impl Solve<'_> {
             }
         }
     }
+}
 
-    /// Names the indexes that serve packages which name none: the manifest's, then the default one.
-    fn indexes(&self) -> Vec<IndexName> {
-        let own = self.project.manifest.indexes.iter().filter(|index| !index.explicit);
-        let mut names = own.map(|index| IndexName::from(&*index.name)).collect::<Vec<_>>();
-        if self.project.manifest.indexes.iter().all(|index| index.name != builtin::DEFAULT) {
-            names.push(builtin::DEFAULT.into());
-        }
-        names
+/// Makes the request that an environment is on a platform.
+fn request(
+    project: &Project,
+    folder: &Path,
+    (env, platform): (&EnvSpec, Platform),
+    preferences: Preferences,
+) -> Result<Request, Error> {
+    let (indexes, direct) = (indexes(&project.manifest), direct(env, platform, folder)?);
+    let knowledge = Knowledge::built_in();
+    Ok(Request { env: env.clone(), platform, indexes, preferences, direct, python: None, knowledge })
+}
+
+/// Names the indexes that serve packages which name none: the manifest's, then the default one.
+fn indexes(manifest: &Manifest) -> Vec<IndexName> {
+    let own = manifest.indexes.iter().filter(|index| !index.explicit);
+    let mut names = own.map(|index| IndexName::from(&*index.name)).collect::<Vec<_>>();
+    if manifest.indexes.iter().all(|index| index.name != builtin::DEFAULT) {
+        names.push(builtin::DEFAULT.into());
     }
+    names
+}
+
+/// Lists the packages of an environment in a lock as one can look at them.
+fn kept(lock: &Lockfile, env: &LockedEnv) -> BTreeMap<PackageName, Kept> {
+    let package = |entry: &lock::model::LockedRef| {
+        let requires = lock.package(entry)?.edges(&env.name, env.platform).to_vec();
+        let (version, extras) = (entry.version.clone(), entry.extras.clone());
+        Some((entry.name.clone(), Kept { version, extras, requires }))
+    };
+    env.packages.iter().filter_map(package).collect()
 }
 
 /// A kept answer, and what it takes to say which newer releases there are.
@@ -494,12 +511,7 @@ impl<'a> Look<'a> {
             preferences.alike = Some((first.platform, same.map(|entry| entry.name.clone()).collect()));
         }
         let request = solve.request(&answer.env, answer.platform, preferences).ok()?;
-        let package = |entry: &lock::model::LockedRef| {
-            let requires = lock.package(entry)?.edges(&env.name, env.platform).to_vec();
-            let (version, extras) = (entry.version.clone(), entry.extras.clone());
-            Some((entry.name.clone(), Kept { version, extras, requires }))
-        };
-        let packages = env.packages.iter().filter_map(package).collect();
+        let packages = kept(lock, env);
         Some(Self { answer, request, python: env.python, packages, unseen: Vec::new() })
     }
 

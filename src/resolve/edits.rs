@@ -1,5 +1,6 @@
 //! Edits of macml.toml that would make an impossible request solvable. None is told that was not solved.
 
+use std::cmp::Reverse;
 use std::time::{Duration, Instant};
 
 use crate::manifest::model::RootSource;
@@ -30,7 +31,8 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
     }
     if let Some(mac) = request.env.mac.as_ref().filter(|_| request.platform.is_mac()) {
         let mut higher: Vec<_> = causes.macos.iter().copied().filter(|macos| *macos > mac.macos).collect();
-        higher.sort();
+        // Every Mac of a major release can have its minors, so the one that brings the newest wheels comes first.
+        higher.sort_by_key(|macos| (macos.major(), Reverse(macos.minor())));
         for macos in higher {
             let mut edited = request.clone();
             if let Some(mac) = &mut edited.env.mac {

@@ -15,10 +15,11 @@ use crate::pep::{ExtraName, PackageName, Point, Version, VersionRange};
 use crate::target::PythonMinor;
 
 use super::answer::Chosen;
+use super::candidate::Unfit;
 use super::edges::Edge;
 use super::releases::{Absence, Releases};
 use super::request::Preferences;
-use super::resolution::{Held, PythonHeld};
+use super::resolution::{Held, HeldBy, PythonHeld};
 use super::run::{Admitted, Run, Told};
 use super::{Error, Facts, Request};
 
@@ -71,6 +72,66 @@ pub(crate) fn held(
         all.push(newer.held(version, reason));
     }
     Ok(all)
+}
+
+/// Who asks for a package of a lock, and why it is not newer.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    /// Packages of the lock that ask for it.
+    pub asked_by: Vec<Asking>,
+    /// The newest release, where it is another, with the reason.
+    pub held: Option<Held>,
+}
+
+/// A package that asks for another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Asking {
+    /// Who asks.
+    pub by: PackageName,
+    /// Its version.
+    pub version: Version,
+    /// What it asks for in versions: `>=2.14.0`; empty for any.
+    pub wants: String,
+    /// The name of the rule by which it asks, where it is not by metadata.
+    pub rule: Option<String>,
+}
+
+/// Says of one package of a lock who asks for it and why it is not newer.
+///
+/// # Errors
+/// When an index could not be asked.
+pub fn standing(
+    request: &Request,
+    packages: &BTreeMap<PackageName, Kept>,
+    minor: PythonMinor,
+    name: &PackageName,
+    facts: &mut Facts<'_>,
+) -> Result<Option<Standing>, Error> {
+    let Some(version) = packages.get(name).map(|package| &package.version) else { return Ok(None) };
+    let known = Known::Kept { packages, only: None };
+    let admitted = Admitted::new();
+    let mut run = Run::new(request, facts, &admitted);
+    let edges = known.asking(&mut run, name, minor);
+    let asking = |(by, edge): (PackageName, Edge)| Asking {
+        version: packages[&by].version.clone(),
+        by,
+        wants: if edge.range == VersionRange::full() { String::new() } else { range::describe(&edge.range) },
+        rule: edge.rule.map(|at| run.in_force.rule(at).id.clone()),
+    };
+    let mut asked_by: Vec<Asking> = edges.into_iter().map(asking).collect();
+    asked_by.dedup();
+    let held = match newer(&mut run, name, version, minor)? {
+        None => None,
+        Some(newer) => {
+            let roots: Vec<&Root> = run.roots(minor).into_iter().filter(|root| root.name == *name).collect();
+            let reason = match newer.own_reason(&roots) {
+                Some(reason) => reason,
+                None => conflict(&mut run, known, &newer, minor)?.unwrap_or_else(|| open(request, name, version)),
+            };
+            Some(newer.held(version, reason))
+        }
+    };
+    Ok(Some(Standing { asked_by, held }))
 }
 
 /// Looks at the roots of a lock, or at `only` those: which have a newer release, and why it is not in the lock.
@@ -127,7 +188,10 @@ pub(crate) fn python(
 fn python_of(run: &mut Run<'_, '_>, known: Known<'_>, minor: PythonMinor) -> Result<Option<PythonHeld>, Error> {
     let Some(newer) = run.minors().last().copied().filter(|newest| *newest > minor) else { return Ok(None) };
     let roots: Vec<PackageName> = run.roots(minor).into_iter().map(|root| root.name.clone()).collect();
-    let others = known.names().filter(|name| !roots.contains(name)).cloned().collect::<Vec<_>>();
+    // A lock that is kept is read in a blink, and pages of all of its packages are not; those that rules bring are.
+    let worth =
+        |name: &&PackageName| matches!(known, Known::Solved(_)) || run.request.knowledge.about(name).next().is_some();
+    let others = known.names().filter(|name| !roots.contains(name)).filter(worth).cloned().collect::<Vec<_>>();
     for name in roots.iter().chain(&others) {
         let Some(version) = known.version(name) else { continue };
         let Some(releases) = run.releases(name, newer)?.filter(|releases| &*releases.index != DIRECT) else { continue };
@@ -239,17 +303,59 @@ fn newer(
 
 impl Newer {
     /// Says why the release is no candidate at all, if it is none.
-    fn own_reason(&self, roots: &[&Root]) -> Option<String> {
+    fn own_reason(&self, roots: &[&Root]) -> Option<Reason> {
         // The user's own line comes first: while it stands, nothing else matters.
         let own = roots.iter().find_map(|root| match &root.source {
-            RootSource::Versions(own) if !own.contains(&self.newest) => Some(format!("your line asks for `{own}`")),
+            RootSource::Versions(own) if !own.contains(&self.newest) => {
+                Some(Reason { text: format!("your line asks for `{own}`"), by: HeldBy::Line })
+            }
             _ => None,
         });
-        own.or_else(|| self.releases.get(&self.newest)?.as_ref().err().map(ToString::to_string))
+        own.or_else(|| self.releases.get(&self.newest)?.as_ref().err().map(Reason::from))
     }
 
-    fn held(self, chosen: &Version, reason: String) -> Held {
-        Held { name: self.name, chosen: chosen.clone(), newest: self.newest, reason }
+    fn held(self, chosen: &Version, Reason { text, by }: Reason) -> Held {
+        Held { name: self.name, chosen: chosen.clone(), newest: self.newest, reason: text, by }
+    }
+}
+
+/// Why a release is not in an answer.
+struct Reason {
+    /// As a lowercase fragment.
+    text: String,
+    by: HeldBy,
+}
+
+impl Reason {
+    fn package(by: &PackageName, text: String) -> Self {
+        Self { text, by: HeldBy::Package(by.clone()) }
+    }
+
+    fn rule(rule: &str, text: String) -> Self {
+        Self { text: format!("{text} (rule `{rule}`)"), by: HeldBy::Rule(rule.to_owned()) }
+    }
+
+    fn itself(text: String) -> Self {
+        Self { text, by: HeldBy::Itself }
+    }
+}
+
+impl From<&Absence> for Reason {
+    fn from(absence: &Absence) -> Self {
+        let by = match absence {
+            Absence::Known(known) => HeldBy::Rule(known.rule.clone()),
+            Absence::Constrained(_) | Absence::Prerelease => HeldBy::Setting,
+            Absence::Unfit(unfit) | Absence::Superseded(_, unfit) => match unfit {
+                Unfit::NeedsMacos { .. } | Unfit::NeedsGlibc { .. } => HeldBy::Floor,
+                Unfit::NoPython { .. } | Unfit::OnlyFreeThreaded { .. } | Unfit::RequiresPython { .. } => {
+                    HeldBy::Python
+                }
+                Unfit::TooNew { .. } => HeldBy::Setting,
+                _ => HeldBy::Itself,
+            },
+            Absence::Local => HeldBy::Itself,
+        };
+        Self { text: absence.to_string(), by }
     }
 }
 
@@ -260,21 +366,16 @@ fn conflict(
     known: Known<'_>,
     Newer { name, newest, releases }: &Newer,
     minor: PythonMinor,
-) -> Result<Option<String>, Error> {
+) -> Result<Option<Reason>, Error> {
     let point = Point::from(newest.clone());
     for (by, edge) in known.asking(run, name, minor) {
         if !edge.range.contains(&point) && stays(run, known, &by, minor) {
-            let version = known.version(&by).expect("it asks, so it is there");
-            let wants = range::describe(&edge.range);
-            return Ok(Some(match edge.rule {
-                None => format!("`{by}` {version} asks for `{name}` {wants}"),
-                Some(at) => format!("`{by}` {version} needs `{name}` {wants} (rule `{}`)", run.in_force.rule(at).id),
-            }));
+            return Ok(Some(wish(run, known, &by, Some(name), &edge)));
         }
     }
     let Some(Ok(fit)) = releases.get(newest) else { return Ok(None) };
     let edges = match run.told(releases, fit, minor, None)? {
-        Told::Unusable(why) => return Ok(Some(why)),
+        Told::Unusable(why) => return Ok(Some(Reason::itself(why))),
         Told::Edges(edges) => edges,
     };
     for edge in &edges.packages {
@@ -286,22 +387,33 @@ fn conflict(
             return Ok(Some(why));
         }
         if known.version(&edge.name).is_some()
-            && let Some(why) = held_by(run, known, (name, edge), minor)
+            && let Some(Reason { text, by }) = held_by(run, known, (name, edge), minor)
         {
-            let wants = range::describe(&edge.range);
-            return Ok(Some(format!("it asks for `{}` {wants}; {why}", edge.name)));
+            let text = format!("it asks for `{}` {}; {text}", edge.name, range::describe(&edge.range));
+            return Ok(Some(Reason { text, by }));
         }
     }
     Ok(edges.demands.iter().find_map(|demand| unmet(run, known, name, *demand)))
 }
 
+/// Says what a package of the answer asks for by an edge, naming the other package where that is not clear.
+fn wish(run: &Run<'_, '_>, known: Known<'_>, by: &PackageName, of: Option<&PackageName>, edge: &Edge) -> Reason {
+    let version = known.version(by).expect("it asks, so it is there");
+    let of = of.map(|name| format!("`{name}` ")).unwrap_or_default();
+    let wants = range::describe(&edge.range);
+    match edge.rule {
+        None => Reason::package(by, format!("`{by}` {version} asks for {of}{wants}")),
+        Some(at) => Reason::rule(&run.in_force.rule(at).id, format!("`{by}` {version} needs {of}{wants}")),
+    }
+}
+
 /// Says which demand of a rule on a release the answer does not meet.
-fn unmet(run: &Run<'_, '_>, known: Known<'_>, name: &PackageName, demand: Demand) -> Option<String> {
+fn unmet(run: &Run<'_, '_>, known: Known<'_>, name: &PackageName, demand: Demand) -> Option<Reason> {
     match demand {
         Demand::OneOf(at) => {
             let rule = run.in_force.rule(at);
             let wanted = rule.others().iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-            known.met_by(run, demand).is_none().then(|| format!("it needs {wanted} (rule `{}`)", rule.id))
+            known.met_by(run, demand).is_none().then(|| Reason::rule(&rule.id, format!("it needs {wanted}")))
         }
         Demand::Apart(at, side) => {
             let rule = run.in_force.rule(at);
@@ -311,7 +423,7 @@ fn unmet(run: &Run<'_, '_>, known: Known<'_>, name: &PackageName, demand: Demand
                 Side::Other => (&rule.package, &rule.versions),
             };
             let there = known.version(against).filter(|version| against != name && versions.contains(version))?;
-            Some(format!("it cannot be beside `{against}` {there} (rule `{}`)", rule.id))
+            Some(Reason::rule(&rule.id, format!("it cannot be beside `{against}` {there}")))
         }
         Demand::Night(at, night) => {
             let group = &run.in_force.knowledge().one_night[at];
@@ -320,7 +432,7 @@ fn unmet(run: &Run<'_, '_>, known: Known<'_>, name: &PackageName, demand: Demand
                 let version = known.version(other)?;
                 (crate::knowledge::night(version)? != night).then(|| format!("`{other}` {version}"))
             })?;
-            Some(format!("it is not of the same night as {other} (rule `{}`)", group.id))
+            Some(Reason::rule(&group.id, format!("it is not of the same night as {other}")))
         }
     }
 }
@@ -331,24 +443,19 @@ fn held_by(
     known: Known<'_>,
     (name, edge): (&PackageName, &Edge),
     minor: PythonMinor,
-) -> Option<String> {
+) -> Option<Reason> {
     for root in run.roots(minor) {
         if let RootSource::Versions(own) = &root.source
             && root.name == edge.name
             && own.range().is_disjoint(&edge.range)
         {
-            return Some(format!("your line asks for `{own}`"));
+            return Some(Reason::package(&root.name, format!("your line asks for `{own}`")));
         }
     }
     for (by, other) in known.asking(run, &edge.name, minor) {
         // What the older release itself asks for goes with it.
         if by != *name && other.range.is_disjoint(&edge.range) && stays(run, known, &by, minor) {
-            let version = known.version(&by).expect("it asks, so it is there");
-            let wants = range::describe(&other.range);
-            return Some(match other.rule {
-                None => format!("`{by}` {version} asks for {wants}"),
-                Some(at) => format!("`{by}` {version} needs {wants} (rule `{}`)", run.in_force.rule(at).id),
-            });
+            return Some(wish(run, known, &by, None, &other));
         }
     }
     None
@@ -371,27 +478,32 @@ fn stays(run: &mut Run<'_, '_>, known: Known<'_>, name: &PackageName, minor: Pyt
 }
 
 /// Says as much as is certain where only another solve could tell the reason.
-fn open(request: &Request, name: &PackageName, chosen: &Version) -> String {
+fn open(request: &Request, name: &PackageName, chosen: &Version) -> Reason {
     let Preferences { versions, alike, .. } = &request.preferences;
-    match (versions.get(name), alike) {
+    let text = match (versions.get(name), alike) {
         (Some(preferred), Some((platform, names))) if names.contains(name) && preferred.first() == Some(chosen) => {
             format!("the same as on {platform}")
         }
         (Some(_), _) => "the lock kept the older one, or other packages exclude it; `-U` tries again".to_owned(),
         (None, _) => "other packages of this set exclude it".to_owned(),
-    }
+    };
+    Reason { text, by: HeldBy::Open }
 }
 
-fn nothing_fits(run: &mut Run<'_, '_>, edge: &Edge, minor: PythonMinor) -> Result<Option<String>, Error> {
+fn nothing_fits(run: &mut Run<'_, '_>, edge: &Edge, minor: PythonMinor) -> Result<Option<Reason>, Error> {
     let Some(releases) = run.releases(&edge.name, minor)? else {
-        return Ok(Some(format!("it asks for `{}`, which no index has", edge.name)));
+        let text = format!("it asks for `{}`, which no index has", edge.name);
+        return Ok(Some(Reason::package(&edge.name, text)));
     };
     if releases.best(&edge.range).is_some() {
         return Ok(None);
     }
     let wants = range::describe(&edge.range);
-    let why = newest_absence(&releases, &edge.range).map(|why| format!(": {why}")).unwrap_or_default();
-    Ok(Some(format!("it asks for `{}` {wants}, and none fits{why}", edge.name)))
+    let absence = newest_absence(&releases, &edge.range);
+    let why = absence.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let text = format!("it asks for `{}` {wants}, and none fits{why}", edge.name);
+    let by = absence.as_ref().map_or_else(|| HeldBy::Package(edge.name.clone()), |absence| Reason::from(absence).by);
+    Ok(Some(Reason { text, by }))
 }
 
 /// Returns why the newest release in a range does not count.

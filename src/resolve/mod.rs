@@ -41,6 +41,7 @@ use crate::pep::Version;
 use crate::target::PythonMinor;
 
 pub use explain::Explanation;
+pub(crate) use explain::describe_root;
 pub use facts::Facts;
 pub use request::Request;
 pub use resolution::Resolution;

@@ -83,4 +83,27 @@ pub struct Held {
     pub newest: Version,
     /// Why, as a lowercase fragment: `needs macOS 14; your floor is 13.0`.
     pub reason: String,
+    /// Who keeps it back.
+    pub by: HeldBy,
+}
+
+/// Who keeps a newer release out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum HeldBy {
+    /// A line of the manifest on the package itself.
+    Line,
+    /// The macOS or glibc floor.
+    Floor,
+    /// A piece of knowledge, by its name.
+    Rule(String),
+    /// The chosen Python.
+    Python,
+    /// Another package of the set.
+    Package(PackageName),
+    /// A setting of `[resolution]`.
+    Setting,
+    /// Its own files: none is for the platform, or it was withdrawn.
+    Itself,
+    /// What only another solve could tell: the lock, or several together.
+    Open,
 }

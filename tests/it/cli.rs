@@ -26,7 +26,16 @@ fn help_and_version_are_answers() {
     let project = Project::empty();
     let version = project.run(&["--version"]);
     assert_eq!((version.code, version.stdout.as_str()), (0, concat!("macml ", env!("CARGO_PKG_VERSION"), "\n")));
-    for words in [&["--help"][..], &["-h"], &["lock", "--help"], &["lock", "-h"], &["help"], &["help", "lock"]] {
+    for words in [
+        &["--help"][..],
+        &["-h"],
+        &["lock", "--help"],
+        &["lock", "-h"],
+        &["help"],
+        &["help", "lock"],
+        &["rules", "--help"],
+        &["rules", "-h"],
+    ] {
         let help = project.run(words);
         assert_eq!((help.code, help.stderr.as_str()), (0, ""), "{words:?}");
         assert!(help.stdout.contains("Usage: macml"), "{}", help.stdout);

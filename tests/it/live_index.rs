@@ -8,7 +8,8 @@ use macml::pep::Metadata;
 use macml::progress::Silent;
 use macml::sys::Env;
 
-fn live() -> bool {
+/// Returns whether the real index may be asked, and says so when not.
+pub(crate) fn live() -> bool {
     let live = matches!(std::env::var("MACML_LIVE").as_deref(), Ok("1" | "full"));
     if !live {
         eprintln!("skipped: needs the real index, set MACML_LIVE=1");
@@ -16,7 +17,8 @@ fn live() -> bool {
     live
 }
 
-fn source(cache: &std::path::Path) -> OnlineSource {
+/// Opens the real index, with a cache in a folder.
+pub(crate) fn source(cache: &std::path::Path) -> OnlineSource {
     let config = Config { cache_dir: Some(cache.to_owned()), ..Config::new(Env::capture().unwrap()) };
     OnlineSource::new(&config, Arc::new(Silent)).unwrap()
 }

@@ -25,7 +25,7 @@ fn read(path: &Path) -> ReadOutcome {
 /// Goal one of the format: what was read is what is written.
 #[test]
 fn fixtures_are_written_as_they_were_read() {
-    for name in ["small.lock", "basic.lock", "two-platforms.lock", "origins.lock"] {
+    for name in ["small.lock", "basic.lock", "two-platforms.lock", "origins.lock", "ignored-rules.lock"] {
         assert_eq!(format::to_text(&whole(name)), fixture(name), "{name}");
     }
 }
@@ -186,7 +186,9 @@ fn valid(text: &str) -> Result<(), String> {
 
 #[test]
 fn the_schema_accepts_the_fixtures() {
-    for name in ["small.lock", "basic.lock", "two-platforms.lock", "origins.lock", "newer-revision.lock"] {
+    for name in
+        ["small.lock", "basic.lock", "two-platforms.lock", "origins.lock", "ignored-rules.lock", "newer-revision.lock"]
+    {
         valid(&fixture(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
 }

@@ -42,6 +42,8 @@ mod direct;
 mod online;
 // Pages and METADATA of the real index.
 mod live_index;
+// That the knowledge can be true: its rules can match a release, and what they quote exists (live).
+mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
 // Everything in `pep/` against the `packaging` package (live).
@@ -49,6 +51,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml rules`, and rules that a project ignores.
+mod rules;
 // The order of the stages, over an index in memory.
 mod pipeline;
 // Mistakes that people make, each told in one error and with nothing written.

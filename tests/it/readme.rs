@@ -12,7 +12,7 @@ const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
 /// The commands that are shown, by the name of their transcript, as words after `macml`.
 const SHOWN: [(&str, &str); 3] = [
     ("lock", "lock"),
-    ("floor", "lock --env mlx --macos 13.0 --dry-run"),
+    ("floor", "lock --env mlx --macos 13.5 --dry-run"),
     ("impossible", "-C examples/impossible lock"),
 ];
 

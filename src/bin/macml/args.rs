@@ -9,9 +9,10 @@ use clap::CommandFactory as _;
 use clap::FromArgMatches as _;
 
 use crate::commands::lock::LockArgs;
+use crate::commands::rules::RulesArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
-const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"])];
+const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"]), ("Repair", &["rules"])];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -27,6 +28,7 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
     Lock(LockArgs),
+    Rules(RulesArgs),
 }
 
 /// What every verb takes.
@@ -86,7 +88,7 @@ pub(crate) enum ColorArg {
 pub(crate) enum FormatArg {
     /// For people.
     Text,
-    /// One JSON document, described by schema/report.schema.json.
+    /// One JSON document, described by a schema of the folder schema/.
     Json,
 }
 

@@ -7,6 +7,7 @@ use macml::sys::Env;
 use macml::sys::fs;
 
 use crate::args::ColorArg;
+use crate::args::FormatArg;
 use crate::args::GlobalArgs;
 use crate::error::CommandError;
 use crate::printer::Level;
@@ -85,6 +86,18 @@ impl Context {
             None => ConfigFile::Usual,
         };
         Ok(Self { start, level, progress, cache_dir, config, cwd, env })
+    }
+
+    /// Decides for whom is printed; what was typed wins.
+    pub(crate) fn format(&self, typed: Option<FormatArg>) -> Result<FormatArg, CommandError> {
+        match (typed, self.env.get("MACML_OUTPUT_FORMAT")) {
+            (Some(format), _) => Ok(format),
+            (None, Some(text)) => <FormatArg as clap::ValueEnum>::from_str(text, false).map_err(|_| {
+                CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT"))
+                    .hint("use `text` or `json`")
+            }),
+            (None, None) => Ok(FormatArg::Text),
+        }
     }
 
     /// Returns `path` as people know it: relative to the working folder where it lies in it.

@@ -51,5 +51,6 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
     let printer = Printer::new(colors, context.level);
     match args.command {
         Command::Lock(args) => commands::lock::run(&args, &context, &printer),
+        Command::Rules(args) => commands::rules::run(&args, &context, &printer),
     }
 }

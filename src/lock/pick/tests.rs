@@ -274,6 +274,7 @@ fn env(floor: &str, wheels: Wheels) -> LockedEnv {
         python_full: None,
         inputs: Sha256::of(b""),
         rules: Vec::new(),
+        ignored: Vec::new(),
         packages: Vec::new(),
     }
 }

@@ -109,15 +109,21 @@ impl Run {
         }
     }
 
+    /// Reads the report of `macml lock`.
     pub(crate) fn json(&self) -> serde_json::Value {
+        self.json_as("report.schema.json")
+    }
+
+    /// Reads the report on stdout, which must be as a schema of schema/ says.
+    pub(crate) fn json_as(&self, schema: &str) -> serde_json::Value {
         let json = serde_json::from_str(&self.stdout).unwrap();
-        valid_report(&json);
+        valid_report(&json, schema);
         json
     }
 }
 
-fn valid_report(report: &serde_json::Value) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/report.schema.json");
+fn valid_report(report: &serde_json::Value, schema: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(schema);
     let schema: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let mut compiler = boon::Compiler::new();
     compiler.add_resource("report.json", schema).unwrap();

@@ -61,7 +61,7 @@ use crate::progress::Draw;
 use crate::progress::Transfers;
 use crate::render;
 use crate::report;
-use crate::report::Report;
+use crate::report::lock::Report;
 
 /// Solve macml.toml and write macml.lock, or say why there is no answer
 #[derive(clap::Args, Debug)]
@@ -113,7 +113,7 @@ pub(crate) struct LockArgs {
 /// Runs the verb.
 pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> ExitCode {
     let begun = Instant::now();
-    let format = match args.format(context) {
+    let format = match context.format(args.output_format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
@@ -124,13 +124,13 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
         (FormatArg::Text, Ok(outcome)) => text(&outcome, begun.elapsed(), context, printer),
         (FormatArg::Json, Ok(outcome)) => {
             let report = Report::locked(&outcome, context);
-            error::finish(printer.data(&report.text()), report.exit_code, printer)
+            error::finish(printer.data(&report::text(&report)), report.exit_code, printer)
         }
         (FormatArg::Text, Err(error)) => error.show(printer),
         (FormatArg::Json, Err(error)) => {
             error.show(printer);
-            let report = Report::failed(report::Command::Lock, &error);
-            error::finish(printer.data(&report.text()), report.exit_code, printer)
+            let report = Report::failed(report::lock::Command::Lock, &error);
+            error::finish(printer.data(&report::text(&report)), report.exit_code, printer)
         }
     }
 }
@@ -168,17 +168,6 @@ fn serving(config: &Config, manifest: &Manifest) -> Config {
 }
 
 impl LockArgs {
-    fn format(&self, context: &Context) -> Result<FormatArg, CommandError> {
-        match (self.output_format, context.env.get("MACML_OUTPUT_FORMAT")) {
-            (Some(format), _) => Ok(format),
-            (None, Some(text)) => <FormatArg as clap::ValueEnum>::from_str(text, false).map_err(|_| {
-                CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT"))
-                    .hint("use `text` or `json`")
-            }),
-            (None, None) => Ok(FormatArg::Text),
-        }
-    }
-
     fn config(&self, context: &Context) -> Result<Config, CommandError> {
         let config = Config::load(context.env.clone(), &context.config);
         let mut config = config.map_err(|error| CommandError::from_config(error, context))?;
@@ -293,7 +282,7 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
     if let Some(PythonHeld { newer, reason }) = &answer.python_held {
         lines.push(format!("  Python {newer} is in the range; {} was taken: {reason}", locked.python));
     }
-    for Held { name, newest, chosen, reason } in &answer.held {
+    for Held { name, newest, chosen, reason, .. } in &answer.held {
         lines.push(format!("  {name} {newest} exists; held at {chosen}: {reason}"));
     }
     lines.extend(problems(&answer.problems));
