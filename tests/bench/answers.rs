@@ -150,12 +150,26 @@ impl Row<'_> {
 
     /// Writes what was chosen of the packages that matter.
     fn chosen(&self, tool: Tool) -> String {
-        let Answer::Set { python, packages } = &self.of(tool).answer else { return String::new() };
+        let Answer::Set { python, packages, .. } = &self.of(tool).answer else { return String::new() };
         let version = |name| packages.iter().find(|package| package.name == name);
         let shown = self.request.shown().filter_map(version);
         let mut parts: Vec<String> = shown.map(|package| format!("{} {}", package.name, package.version)).collect();
         parts.push(format!("Python {python}"));
         parts.join(", ")
+    }
+}
+
+impl Outcome {
+    /// Writes the mark, and whether the tool itself said something of a package that is at fault.
+    fn marked(&self) -> String {
+        let Verdict { mark, reasons } = &self.verdict;
+        let warned =
+            reasons.iter().any(|reason| reason.package.as_ref().is_some_and(|name| self.answer.warns_of(name)));
+        match mark.is_right() {
+            true => mark.to_string(),
+            false if warned => format!("**{mark}**, and says so"),
+            false => format!("**{mark}**"),
+        }
     }
 }
 
@@ -166,8 +180,8 @@ fn print_long(row: &Row<'_>) {
     println!("{}: {} (macOS {}{gpu}, Python {})", request.id, request.lines.join(", "), request.macos, request.python);
     println!("  {}", request.why);
     for (tool, outcome) in &row.outcomes {
-        println!("  {}: {} {}", tool.title(), outcome.verdict.mark, row.chosen(*tool));
-        for Reason { because, evidence } in &outcome.verdict.reasons {
+        println!("  {}: {} {}", tool.title(), outcome.marked(), row.chosen(*tool));
+        for Reason { because, evidence, .. } in &outcome.verdict.reasons {
             println!("    {because} [{evidence}]");
         }
         if let Answer::Nothing(said) = &outcome.answer {
@@ -185,8 +199,7 @@ fn print_table(rows: &[Row<'_>]) {
         let lines: Vec<String> = row.request.lines.iter().map(|line| format!("`{line}`")).collect();
         let gpu = if row.request.gpu { ", GPU" } else { "" };
         let cell = |tool| {
-            let mark = row.of(tool).verdict.mark;
-            let mark = if mark.is_right() { mark.to_string() } else { format!("**{mark}**") };
+            let mark = row.of(tool).marked();
             match row.chosen(tool) {
                 chosen if chosen.is_empty() => mark,
                 chosen => format!("{mark}: {chosen}"),

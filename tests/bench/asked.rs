@@ -44,6 +44,8 @@ pub(crate) enum Answer {
         /// `3.13`
         python: PythonMinor,
         packages: Vec<Package>,
+        /// What was said besides.
+        notes: Vec<String>,
     },
     /// Nothing satisfies the request; what was said.
     Nothing(String),
@@ -57,6 +59,21 @@ impl Answer {
             Self::Nothing(_) => None,
         }
     }
+
+    /// Returns whether something was said of a package besides.
+    pub(crate) fn warns_of(&self, name: &PackageName) -> bool {
+        match self {
+            Self::Set { notes, .. } => notes.iter().any(|note| note.contains(&format!("`{name}`"))),
+            Self::Nothing(_) => false,
+        }
+    }
+}
+
+/// What a tool chose, before the index is asked what there is of it.
+struct Chosen {
+    python: PythonMinor,
+    pins: Vec<(PackageName, Version)>,
+    notes: Vec<String>,
 }
 
 /// A package of an answer.
@@ -104,11 +121,12 @@ impl Asker {
 
     /// Puts a request to a tool.
     pub(crate) fn ask(&mut self, tool: Tool, request: &Request) -> Answer {
-        let (python, pins) = match match tool {
+        let chosen = match tool {
             Tool::Macml => self.macml(request),
             Tool::Uv | Tool::UvSources => self.uv(tool, request),
-        } {
-            Ok(found) => found,
+        };
+        let Chosen { python, pins, notes } = match chosen {
+            Ok(chosen) => chosen,
             Err(said) => return Answer::Nothing(said),
         };
         let target = Target {
@@ -120,10 +138,10 @@ impl Asker {
             let origin = self.origin(&target, &name, &version);
             Package { name, version, origin }
         });
-        Answer::Set { python, packages: packages.collect() }
+        Answer::Set { python, packages: packages.collect(), notes }
     }
 
-    fn macml(&self, request: &Request) -> Result<(PythonMinor, Vec<(PackageName, Version)>), String> {
+    fn macml(&self, request: &Request) -> Result<Chosen, String> {
         let folder = self.work.join(&request.id);
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("macml.toml"), request.manifest()).unwrap();
@@ -142,10 +160,12 @@ impl Asker {
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let pins = environment["packages"].as_array().expect("packages").iter();
         let pins = pins.map(|package| pin(&text(&package["name"]), &text(&package["version"]))).collect();
-        Ok((text(&environment["python"]).parse().expect("a Python"), pins))
+        let notes = environment["findings"].as_array().expect("findings").iter();
+        let notes = notes.map(|finding| text(&finding["message"])).collect();
+        Ok(Chosen { python: text(&environment["python"]).parse().expect("a Python"), pins, notes })
     }
 
-    fn uv(&self, tool: Tool, request: &Request) -> Result<(PythonMinor, Vec<(PackageName, Version)>), String> {
+    fn uv(&self, tool: Tool, request: &Request) -> Result<Chosen, String> {
         let lines = self.work.join(format!("{}.in", request.id));
         std::fs::write(&lines, request.lines.join("\n") + "\n").unwrap();
         let mut first = None;
@@ -162,11 +182,9 @@ impl Asker {
             if output.status.success() {
                 let text = String::from_utf8(output.stdout).expect("uv prints UTF-8");
                 let pins = text.lines().filter_map(|line| line.split(" ;").next()?.trim().split_once("=="));
-                let minor = python.rsplit_once('.').expect("a patch release").0;
-                return Ok((
-                    minor.parse().expect("a Python"),
-                    pins.map(|(name, version)| pin(name, version)).collect(),
-                ));
+                let pins = pins.map(|(name, version)| pin(name, version)).collect();
+                let python = python.rsplit_once('.').expect("a patch release").0.parse().expect("a Python");
+                return Ok(Chosen { python, pins, notes: Vec::new() });
             }
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             let refused = ["No solution found", "Failed to build", "no wheels with a matching"];

@@ -188,6 +188,8 @@ pub(crate) struct Verdict {
 /// One reason of a verdict.
 #[derive(Clone, PartialEq)]
 pub(crate) struct Reason {
+    /// The package that it is about; none for a whole request.
+    pub(crate) package: Option<PackageName>,
     pub(crate) because: String,
     pub(crate) evidence: String,
 }
@@ -209,14 +211,15 @@ impl Facts {
             return match none {
                 Some(none) => Verdict {
                     mark: Mark::NoneExists,
-                    reasons: vec![reason(none.because.clone(), none.how, &none.evidence)],
+                    reasons: vec![reason(None, &none.because, none.how, &none.evidence)],
                 },
                 None => Verdict { mark: Mark::NoAnswer, reasons: Vec::new() },
             };
         };
         let mut found: Vec<(Mark, Reason)> = Vec::new();
         for package in set {
-            let unfounded = |because: String| Reason { because, evidence: String::new() };
+            let name = || Some(package.name.clone());
+            let unfounded = |because: String| Reason { package: name(), because, evidence: String::new() };
             if package.origin == Origin::Nowhere {
                 let what = format!("`{}` {} has no file for that Mac and Python", package.name, package.version);
                 found.push((Mark::CannotInstall, unfounded(what)));
@@ -227,7 +230,7 @@ impl Facts {
                 found.push((Mark::NotKnown, unfounded(what)));
             }
             let facts = self.fact.iter().filter(|fact| fact.holds(request, package, set));
-            found.extend(facts.map(|fact| (fact.mark.into(), reason(fact.because.clone(), fact.how, &fact.evidence))));
+            found.extend(facts.map(|fact| (fact.mark.into(), reason(name(), &fact.because, fact.how, &fact.evidence))));
         }
         // What is known to be bad stays bad, however little is known of the rest.
         let bad = found.iter().map(|(mark, _)| *mark).filter(|mark| !mark.is_right());
@@ -257,6 +260,6 @@ impl Party {
     }
 }
 
-fn reason(because: String, how: How, evidence: &[String]) -> Reason {
-    Reason { because, evidence: format!("{how}: {}", evidence.join(", ")) }
+fn reason(package: Option<PackageName>, because: &str, how: How, evidence: &[String]) -> Reason {
+    Reason { package, because: because.to_owned(), evidence: format!("{how}: {}", evidence.join(", ")) }
 }

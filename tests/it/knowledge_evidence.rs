@@ -62,7 +62,9 @@ fn spoken_of(knowledge: &Knowledge) -> Vec<(String, &PackageName, &Specifiers)> 
     let mut all = Vec::new();
     for rule in knowledge.rules() {
         all.push((format!("rule `{}`", rule.id), &rule.package, &rule.versions));
-        all.extend(rule.others().into_iter().map(|other| (format!("rule `{}`", rule.id), &other.name, &other.versions)));
+        all.extend(
+            rule.others().into_iter().map(|other| (format!("rule `{}`", rule.id), &other.name, &other.versions)),
+        );
     }
     for fact in &knowledge.wheels {
         all.extend(fact.packages.iter().map(|name| (format!("wheels `{}`", fact.tag), name, &fact.versions)));
