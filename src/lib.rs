@@ -44,6 +44,7 @@
 //! | [`resolve`] | stage 3, which versions, or why none |
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
+//! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
 //!
 //! The binary, `src/bin/macml/`, turns words into calls and results into text; it alone knows about flags, colours,
 //! terminals and exit codes.
@@ -68,7 +69,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good | [`index`]; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good; [`matrix`]: cells | the same; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //!
@@ -103,3 +104,5 @@ pub mod resolve;
 pub mod lock;
 
 pub mod pipeline;
+
+pub mod matrix;

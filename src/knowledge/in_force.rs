@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::host::Chip;
 use crate::pep::PackageName;
 use crate::pep::Version;
+use crate::pep::VersionRange;
 use crate::target::Gpu;
 use crate::target::MacosVersion;
 use crate::target::PythonMinor;
@@ -138,6 +139,22 @@ impl InForce {
             demands.extend(groups.map(|at| Demand::Night(*at, night)));
         }
         demands
+    }
+
+    /// Lists what every release in `range` demands to be kept apart from, so that it need not be found out one by one.
+    pub fn apart(&self, name: &PackageName, range: &VersionRange, python: PythonMinor) -> Vec<(usize, Side)> {
+        let mut all = Vec::new();
+        for at in self.by_name.get(name).into_iter().flatten().copied() {
+            let rule = self.rule(at);
+            let Says::Conflicts(other) = &rule.says else { continue };
+            if !rule.counts_on(python) {
+                continue;
+            }
+            let sides = [(Side::Own, &rule.package, &rule.versions), (Side::Other, &other.name, &other.versions)];
+            let whole = sides.into_iter().filter(|(_, of, versions)| *of == name && range.subset_of(versions.range()));
+            all.extend(whole.map(|(side, ..)| (at, side)));
+        }
+        all
     }
 
     /// Lists the binding rules about a release.

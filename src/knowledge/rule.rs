@@ -181,6 +181,14 @@ impl Rule {
         }
     }
 
+    /// Names the Macs on which it counts: `macOS >=26.0, <27.0, m1`; `every Mac` for all.
+    pub fn macs(&self) -> String {
+        let macos = (!self.macos.is_any()).then(|| format!("macOS {}", self.macos));
+        let chips = self.chips.iter().map(|chip| format!("m{chip}"));
+        let all: Vec<String> = macos.into_iter().chain(chips).collect();
+        if all.is_empty() { "every Mac".to_owned() } else { all.join(", ") }
+    }
+
     /// Writes what the rule says as a lowercase sentence: `` `tensorflow-metal` 1.2.0 needs `tensorflow` … ``.
     pub fn statement(&self) -> String {
         format!("{} {}", Release { name: self.package.clone(), versions: self.versions.clone() }, self.predicate())

@@ -427,7 +427,7 @@ impl Solve<'_> {
     }
 
     fn request(&self, env: &EnvSpec, platform: Platform, preferences: Preferences) -> Result<Request, Error> {
-        request(self.project, self.folder, (env, platform), preferences)
+        request(&self.project.manifest, self.folder, (env, platform), preferences)
     }
 
     /// Says of the answers kept which of their roots have newer releases, and why those are not in the lock: from the
@@ -458,14 +458,18 @@ impl Solve<'_> {
     }
 }
 
-/// Makes the request that an environment is on a platform.
-fn request(
-    project: &Project,
+/// Puts together what is asked of the solver for an environment of a manifest, which need not be declared there, on a
+/// platform; `folder` is the project's.
+///
+/// # Errors
+/// When a wheel by path or address has a file name that says nothing.
+pub fn request(
+    manifest: &Manifest,
     folder: &Path,
     (env, platform): (&EnvSpec, Platform),
     preferences: Preferences,
 ) -> Result<Request, Error> {
-    let (indexes, direct) = (indexes(&project.manifest), direct(env, platform, folder)?);
+    let (indexes, direct) = (indexes(manifest), direct(env, platform, folder)?);
     let knowledge = Knowledge::built_in();
     Ok(Request { env: env.clone(), platform, indexes, preferences, direct, python: None, knowledge })
 }

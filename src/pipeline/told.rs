@@ -109,7 +109,8 @@ fn added(env: &EnvSpec, set: &BTreeMap<PackageName, Version>, judgement: &Judgem
         let Some((name, version)) = met else { continue };
         if env.roots.iter().all(|root| root.name != *name) {
             let message = format!("`{name}` {version} is in because `{}` {} needs it", hit.rule.package, hit.version);
-            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.ground()));
+            let hint = format!("write `{name} = \"*\"` into macml.toml to say so yourself");
+            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.ground()).hinting(hint));
         }
     }
     findings

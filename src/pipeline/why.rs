@@ -34,8 +34,8 @@ pub struct Why<'k> {
     pub platform: Platform,
     /// The package.
     pub name: PackageName,
-    /// Its standing; `None` when it is not in this environment.
-    pub present: Option<Standing<'k>>,
+    /// How it stands there; `None` when it is not in this environment.
+    pub standing: Option<Standing<'k>>,
 }
 
 /// A package that is there.
@@ -75,14 +75,14 @@ pub fn why<'k>(
     for answer in &outcome.answers {
         let Some(locked) = outcome.lockfile.env(&answer.env.name, answer.platform) else { continue };
         for name in names {
-            let present = present(outcome, (&answer.env, locked), name, knowledge, &mut facts)?;
-            all.push(Why { env: answer.env.clone(), platform: answer.platform, name: name.clone(), present });
+            let standing = standing(outcome, (&answer.env, locked), name, knowledge, &mut facts)?;
+            all.push(Why { env: answer.env.clone(), platform: answer.platform, name: name.clone(), standing });
         }
     }
     Ok(all)
 }
 
-fn present<'k>(
+fn standing<'k>(
     outcome: &Outcome,
     (env, locked): (&EnvSpec, &LockedEnv),
     name: &PackageName,
@@ -91,7 +91,7 @@ fn present<'k>(
 ) -> Result<Option<Standing<'k>>, Error> {
     let Some(entry) = locked.entry(name) else { return Ok(None) };
     let preferences = lock::combine(&[&Pins::from(&outcome.lockfile)], &locked.name, locked.platform);
-    let request = super::request(&outcome.project, &outcome.folder, (env, locked.platform), preferences)?;
+    let request = super::request(&outcome.project.manifest, &outcome.folder, (env, locked.platform), preferences)?;
     let kept = super::kept(&outcome.lockfile, locked);
     let failed = |cause| Error::Resolve { cause, project: Box::new(outcome.project.clone()) };
     let standing = resolve::held::standing(&request, &kept, locked.python, name, facts).map_err(failed)?;

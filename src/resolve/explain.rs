@@ -107,6 +107,35 @@ pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusa
     })
 }
 
+/// Says of every root that no index has that there is no such package, with the nearest name; empty when all exist.
+///
+/// # Errors
+/// When an index could not be asked.
+pub fn unknown_roots(request: &Request, facts: &mut Facts<'_>) -> Result<Vec<String>, Error> {
+    let admitted = super::Admitted::new();
+    let mut run = Run::new(request, facts, &admitted);
+    run.ask_roots();
+    let mut told: Vec<String> = Vec::new();
+    for minor in run.minors() {
+        for edge in run.root_edges(minor) {
+            if run.releases(&edge.name, minor)?.is_none() {
+                let text = nowhere(&run, &edge.name);
+                if !told.contains(&text) {
+                    told.push(text);
+                }
+            }
+        }
+    }
+    Ok(told)
+}
+
+/// Says that no index has a package.
+fn nowhere(run: &Run<'_, '_>, name: &PackageName) -> String {
+    let asked = run.describe_indexes(name);
+    let near = meant(name.as_str()).or_else(|| nearest(name)).map(did_you_mean).unwrap_or_default();
+    format!("there is no package `{name}` on {asked}{near}")
+}
+
 /// What one leaf of the tree says.
 #[derive(Clone, PartialEq)]
 enum Statement {
@@ -188,8 +217,13 @@ impl Teller<'_, '_, '_> {
                 }
                 self.rule(*at, *minor);
             }
-            External::FromDependencyOf(_, _, Node::Rule { at, minor }, _)
-            | External::NoVersions(Node::Rule { at, minor }, _) => self.rule(*at, *minor),
+            External::FromDependencyOf(by, _, Node::Rule { at, minor }, _) => {
+                if matches!(by, Node::Python) {
+                    self.own_lines_of(*at);
+                }
+                self.rule(*at, *minor);
+            }
+            External::NoVersions(Node::Rule { at, minor }, _) => self.rule(*at, *minor),
             External::FromDependencyOf(Node::Release { name, .. }, _, Node::Night { at, minor }, _) => {
                 self.night(*at, name, *minor);
             }
@@ -247,6 +281,14 @@ impl Teller<'_, '_, '_> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tells of the user's own lines that a rule keeps apart as they stand.
+    fn own_lines_of(&mut self, at: usize) {
+        let in_force = self.run.borrow().in_force.clone();
+        let rule = in_force.rule(at);
+        let names = std::iter::once(&rule.package).chain(rule.others().into_iter().map(|other| &other.name));
+        names.for_each(|name| self.own_line(name));
     }
 
     /// Tells what a rule demands, and remembers it for its ground.
@@ -332,16 +374,18 @@ impl Teller<'_, '_, '_> {
         let about = |text: String| Statement::About { of: name.clone(), newest: None, text };
         let releases = self.run.borrow_mut().releases(name, minor)?;
         let Some(releases) = releases else {
-            let asked = self.run.borrow().describe_indexes(name);
-            let near = meant(name.as_str()).or_else(|| nearest(name)).map(did_you_mean).unwrap_or_default();
-            return Ok(vec![about(format!("there is no package `{name}` on {asked}{near}"))]);
+            return Ok(vec![about(nowhere(&self.run.borrow(), name))]);
         };
         let points = releases.points();
         let inside: Vec<usize> = (0..points.len()).filter(|at| range.contains(&points[*at])).collect();
         if inside.is_empty() {
             let newest = releases.newest().map(|newest| format!("the newest release is {newest}"));
             let newest = newest.unwrap_or_else(|| "there is no release at all".to_owned());
-            let text = format!("there is no `{name}` {}; {newest}", describe(range));
+            let text = match range.iter().count() {
+                0..=3 => format!("there is no `{name}` {}; {newest}", describe(range)),
+                // What many releases leave over is no range that a person could read.
+                _ => format!("there is no other `{name}`; {newest}"),
+            };
             return Ok(vec![Statement::Empty { of: name.clone(), text }]);
         }
         // Newest first, grouped by reason: the first group is what a reader needs, later ones are the way down.

@@ -89,11 +89,24 @@ pub enum Error {
 /// [`Error::NoSolution`] explains itself and carries edits that were tried; the others say why there is no answer.
 pub fn resolve(request: &Request, facts: &mut Facts<'_>) -> Result<Resolution, Error> {
     facts.progress().solving(&request.env.name, &request.platform.to_string());
+    resolve_without_edits(request, facts).map_err(|error| match error {
+        Error::NoSolution(mut explanation) => {
+            explanation.edits = edits::try_edits(request, facts, &explanation);
+            Error::NoSolution(explanation)
+        }
+        other => other,
+    })
+}
+
+/// Solves as [`resolve`] does, but a refusal carries no edits: for who asks many questions and wants the reasons only.
+///
+/// # Errors
+/// As for [`resolve`].
+pub fn resolve_without_edits(request: &Request, facts: &mut Facts<'_>) -> Result<Resolution, Error> {
     match solve(request, facts)? {
         Outcome::Solved(resolution) => Ok(*resolution),
         Outcome::Refused(refusal) => {
-            let mut explanation = explain::explain(request, facts, &refusal)?;
-            explanation.edits = edits::try_edits(request, facts, &explanation);
+            let explanation = explain::explain(request, facts, &refusal)?;
             Err(Error::NoSolution(Box::new(explanation)))
         }
     }

@@ -7,10 +7,11 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
 
 use pubgrub::{Dependencies, DependencyConstraints, DependencyProvider, PackageResolutionStatistics};
 
-use crate::knowledge::{Demand, Side};
+use crate::knowledge::{Demand, InForce, Side};
 use crate::pep::{ExtraName, PackageName, Point, Version, VersionRange};
 use crate::target::PythonMinor;
 
@@ -28,6 +29,7 @@ pub(crate) type Tree = pubgrub::DerivationTree<Node, VersionRange, String>;
 /// Answers pubgrub from a [`Run`].
 pub(crate) struct Provider<'p, 'r, 's> {
     run: &'p RefCell<Run<'r, 's>>,
+    in_force: Rc<InForce>,
     python_order: Vec<PythonMinor>,
     /// The place of each root in the order of its Python.
     root_ranks: HashMap<(PythonMinor, PackageName), usize>,
@@ -47,6 +49,7 @@ impl<'p, 'r, 's> Provider<'p, 'r, 's> {
         }
         Self {
             run,
+            in_force: run.borrow().in_force.clone(),
             python_order,
             root_ranks,
             demands: RefCell::default(),
@@ -77,12 +80,31 @@ impl<'p, 'r, 's> Provider<'p, 'r, 's> {
         }
         let packages = all.into_iter().map(|((name, extra), range)| (Node::Release { name, extra, minor }, range));
         let python = edges.patches.clone().map(|patches| (Node::PythonFull(minor), patches));
-        let rules = edges.demands.iter().map(|demand| match *demand {
-            Demand::OneOf(at) => (Node::Rule { at, minor }, VersionRange::full()),
-            Demand::Apart(at, side) => (Node::Rule { at, minor }, only(side_version(side))),
-            Demand::Night(at, night) => (Node::Night { at, minor }, only(Version::new([night]))),
-        });
-        packages.chain(python).chain(rules).collect()
+        packages.chain(python).chain(self.rules(edges, minor)).collect()
+    }
+
+    /// Lists what knowledge demands of whoever has these edges: what is said of itself, and what every release in the
+    /// range of an edge must be kept apart from. Without the latter, two packages that exclude each other in all their
+    /// releases would be tried release by release.
+    fn rules(&self, edges: &Edges, minor: PythonMinor) -> HashMap<Node, VersionRange> {
+        let mut all: HashMap<Node, VersionRange> = HashMap::new();
+        let mut add = |node: Node, range: VersionRange| {
+            let known = all.entry(node).or_insert_with(VersionRange::full);
+            *known = known.intersection(&range);
+        };
+        for demand in &edges.demands {
+            match *demand {
+                Demand::OneOf(at) => add(Node::Rule { at, minor }, VersionRange::full()),
+                Demand::Apart(at, side) => add(Node::Rule { at, minor }, only(side_version(side))),
+                Demand::Night(at, night) => add(Node::Night { at, minor }, only(Version::new([night]))),
+            }
+        }
+        for edge in &edges.packages {
+            for (at, side) in self.in_force.apart(&edge.name, &edge.range, minor) {
+                add(Node::Rule { at, minor }, only(side_version(side)));
+            }
+        }
+        all
     }
 
     fn demand(&self, edges: &[Edge]) {

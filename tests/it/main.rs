@@ -40,12 +40,16 @@ mod kept;
 mod direct;
 // What a person reads when an index is there, and when it is gone.
 mod online;
+// What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
+mod matrix;
 // Pages and METADATA of the real index.
 mod live_index;
 // That the knowledge can be true: its rules can match a release, and what they quote exists (live).
 mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
+/// `macml why` through the binary.
+mod why;
 // Everything in `pep/` against the `packaging` package (live).
 mod oracle;
 

@@ -25,13 +25,13 @@ fn project() -> tempfile::TempDir {
 }
 
 fn published() -> Published {
-    Published::default().with("torch", "1.0", &[]).with("torch", "2.0", &[])
+    Published::default().with("torch", "1.13", &[]).with("torch", "2.0", &[])
 }
 
 /// A fresh clone has a lock and an empty cache.
 #[test]
 fn a_fresh_clone_gets_the_whole_summary_and_never_fails_for_it() {
-    const HELD: &str = "torch 2.0 exists; held at 1.0: your line asks for `==1.*`";
+    const HELD: &str = "torch 2.0 exists; held at 1.13: your line asks for `==1.*`";
     let index = FakeIndex::from_published(&published());
     let project = project();
     let mirror = index.url().to_string();

@@ -10,8 +10,11 @@ use std::process::{Command, Stdio};
 const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
 
 /// The commands that are shown, by the name of their transcript, as words after `macml`.
-const SHOWN: [(&str, &str); 3] = [
+const SHOWN: [(&str, &str); 6] = [
     ("lock", "lock"),
+    ("tensorflow", "-C examples/tensorflow lock"),
+    ("why", "-C examples/tensorflow why tensorflow-metal"),
+    ("matrix", "-C examples/pytorch matrix --macos 13.0,14.0,15.0"),
     ("floor", "lock --env mlx --macos 13.5 --dry-run"),
     ("impossible", "-C examples/impossible lock"),
 ];

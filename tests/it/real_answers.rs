@@ -10,7 +10,7 @@ use crate::support::published::Rel;
 use crate::support::server::Behaviour;
 use crate::support::server::FakeIndex;
 
-fn live() -> bool {
+pub(crate) fn live() -> bool {
     let live = matches!(std::env::var("MACML_LIVE").as_deref(), Ok("1" | "full"));
     if !live {
         eprintln!("skipped: needs the real index, set MACML_LIVE=1");

@@ -9,10 +9,12 @@ use clap::CommandFactory as _;
 use clap::FromArgMatches as _;
 
 use crate::commands::lock::LockArgs;
+use crate::commands::matrix::MatrixArgs;
 use crate::commands::rules::RulesArgs;
+use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
-const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"]), ("Repair", &["rules"])];
+const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"]), ("Repair", &["why", "matrix", "rules"])];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -28,7 +30,9 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
     Lock(LockArgs),
+    Matrix(MatrixArgs),
     Rules(RulesArgs),
+    Why(WhyArgs),
 }
 
 /// What every verb takes.

@@ -1,8 +1,18 @@
 //! What the global options and the environment mean together: folders, colours, how much is said.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use macml::index::Config;
 use macml::index::ConfigFile;
+use macml::index::IndexAddress;
+use macml::index::Mirror;
+use macml::index::OnlineSource;
+use macml::index::source::{Source, SourceError};
+use macml::manifest::Manifest;
+use macml::manifest::model::IndexSpec;
+use macml::pipeline::Reach;
+use macml::progress::{Progress, Silent};
 use macml::sys::Env;
 use macml::sys::fs;
 
@@ -11,6 +21,7 @@ use crate::args::FormatArg;
 use crate::args::GlobalArgs;
 use crate::error::CommandError;
 use crate::printer::Level;
+use crate::progress::{Draw, Transfers};
 
 /// Everything a verb needs besides its own arguments.
 #[derive(Debug)]
@@ -100,6 +111,21 @@ impl Context {
         }
     }
 
+    /// Puts together how indexes are reached: the user's settings, changed by what was typed.
+    pub(crate) fn config(&self, offline: bool, mirrors: &[String]) -> Result<Config, CommandError> {
+        let config = Config::load(self.env.clone(), &self.config);
+        let mut config = config.map_err(|error| CommandError::from_config(error, self))?;
+        config.offline |= offline;
+        if let Some(folder) = &self.cache_dir {
+            config.cache_dir = Some(folder.clone());
+        }
+        if !mirrors.is_empty() {
+            let mirrors = mirrors.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
+            config.mirrors = mirrors.map_err(|reason| CommandError::usage(format!("`--mirror`: {reason}")))?;
+        }
+        Ok(config)
+    }
+
     /// Returns `path` as people know it: relative to the working folder where it lies in it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {
@@ -107,6 +133,32 @@ impl Context {
             Ok(inside) => inside.display().to_string(),
             Err(_) => path.display().to_string(),
         }
+    }
+}
+
+/// Adds what a manifest says of its indexes.
+pub(crate) fn serving(config: &Config, manifest: &Manifest) -> Config {
+    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+    Config {
+        indexes: manifest.indexes.iter().map(address).collect(),
+        need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
+        ..config.clone()
+    }
+}
+
+/// Makes what reaches the indexes of a manifest, with progress where that is worth showing.
+pub(crate) fn reaching<'a>(
+    config: &'a Config,
+    draw: &'a Arc<Draw>,
+) -> impl FnMut(&Manifest, Reach) -> Result<Box<dyn Source>, SourceError> + 'a {
+    |manifest, reach| {
+        let mut config = serving(config, manifest);
+        config.offline |= reach == Reach::Cache;
+        let progress: Arc<dyn Progress> = match reach {
+            Reach::Network => Arc::new(Transfers(draw.clone())),
+            Reach::Aside | Reach::Cache => Arc::new(Silent),
+        };
+        Ok(Box::new(OnlineSource::new(&config, progress)?))
     }
 }
 

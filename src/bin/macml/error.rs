@@ -11,6 +11,8 @@ use macml::index::ConfigError;
 use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
+use macml::matrix;
+use macml::pep::PackageName;
 use macml::pipeline;
 use macml::pipeline::Before;
 use macml::pipeline::Outcome;
@@ -197,6 +199,28 @@ impl CommandError {
             }
             E::Source(error) => Self::new(Kind::Index, error),
             E::OutOfTime => Self::new(Kind::Index, error),
+        }
+    }
+
+    /// Turns what stands in the way of a matrix into what people read.
+    pub(crate) fn from_matrix(error: matrix::Error) -> Self {
+        match error {
+            matrix::Error::Unknown(_) => Self::new(Kind::Unsatisfiable, error),
+            matrix::Error::Resolve(resolve::Error::Offline { .. }) => {
+                Self::new(Kind::Index, error).hint("run it once without `--offline` (or MACML_OFFLINE)")
+            }
+            matrix::Error::Connect(_) | matrix::Error::Resolve(_) => Self::new(Kind::Index, error),
+        }
+    }
+
+    /// Makes the one for a package that was asked about and is in no environment.
+    pub(crate) fn not_in_lock(name: &PackageName, outcome: &Outcome) -> Self {
+        let error = Self::new(Kind::Unsatisfiable, format!("`{name}` is in no environment: nothing asks for it"));
+        let near = |other: &&PackageName| strsim::damerau_levenshtein(other.as_str(), name.as_str());
+        let names = outcome.lockfile.packages.iter().map(|package| &package.name);
+        match names.min_by_key(near).filter(|other| near(other) <= 1 + name.as_str().len() / 4) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
         }
     }
 

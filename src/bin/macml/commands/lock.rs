@@ -12,17 +12,10 @@ use macml::diag::Code;
 use macml::diag::Finding;
 use macml::diag::Source;
 use macml::index;
-use macml::index::Config;
-use macml::index::IndexAddress;
-use macml::index::Mirror;
-use macml::index::OnlineSource;
-use macml::index::source::SourceError;
 use macml::lock::Diff;
 use macml::lock::diff::Sign;
 use macml::lock::model::LockedEnv;
-use macml::manifest::Manifest;
 use macml::manifest::model::Gpu;
-use macml::manifest::model::IndexSpec;
 use macml::manifest::model::RootTable;
 use macml::pep::PackageName;
 use macml::pipeline;
@@ -33,12 +26,9 @@ use macml::pipeline::Job;
 use macml::pipeline::KnownProblem;
 use macml::pipeline::Outcome;
 use macml::pipeline::Purpose;
-use macml::pipeline::Reach;
 use macml::pipeline::Trial;
 use macml::pipeline::Upgrade;
 use macml::pipeline::Verdict;
-use macml::progress::Progress;
-use macml::progress::Silent;
 use macml::resolve::resolution::Held;
 use macml::resolve::resolution::PythonHeld;
 use macml::target::Floor;
@@ -48,6 +38,8 @@ use macml::target::PythonMinor;
 use crate::args::FormatArg;
 use crate::context;
 use crate::context::Context;
+use crate::context::reaching;
+use crate::context::serving;
 use crate::error;
 use crate::error::CommandError;
 use crate::printer::BAD;
@@ -58,7 +50,6 @@ use crate::printer::Printer;
 use crate::printer::WARN;
 use crate::printer::styled;
 use crate::progress::Draw;
-use crate::progress::Transfers;
 use crate::render;
 use crate::report;
 use crate::report::lock::Report;
@@ -137,17 +128,8 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
 
 fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome, CommandError> {
     let job = args.job(context)?;
-    let config = args.config(context)?;
-    let mut connect = |manifest: &Manifest, reach: Reach| -> Result<Box<dyn index::source::Source>, SourceError> {
-        let mut config = serving(&config, manifest);
-        config.offline |= reach == Reach::Cache;
-        let progress: Arc<dyn Progress> = match reach {
-            Reach::Network => Arc::new(Transfers(draw.clone())),
-            Reach::Aside | Reach::Cache => Arc::new(Silent),
-        };
-        Ok(Box::new(OnlineSource::new(&config, progress)?))
-    };
-    let outcome = pipeline::lock(&job, &mut connect, &**draw);
+    let config = context.config(args.offline, &args.mirror)?;
+    let outcome = pipeline::lock(&job, &mut reaching(&config, draw), &**draw);
     let mut outcome = outcome.map_err(|error| CommandError::from_pipeline(error, context))?;
     if outcome.answers.iter().any(|answer| answer.origin == AnswerOrigin::Solved) {
         let config = serving(&config, &outcome.project.manifest);
@@ -157,31 +139,7 @@ fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome
     Ok(outcome)
 }
 
-/// Adds what a manifest says of its indexes.
-fn serving(config: &Config, manifest: &Manifest) -> Config {
-    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
-    Config {
-        indexes: manifest.indexes.iter().map(address).collect(),
-        need_upload_times: manifest.envs.iter().any(|env| env.resolution.exclude_newer.is_some()),
-        ..config.clone()
-    }
-}
-
 impl LockArgs {
-    fn config(&self, context: &Context) -> Result<Config, CommandError> {
-        let config = Config::load(context.env.clone(), &context.config);
-        let mut config = config.map_err(|error| CommandError::from_config(error, context))?;
-        config.offline |= self.offline;
-        if let Some(folder) = &context.cache_dir {
-            config.cache_dir = Some(folder.clone());
-        }
-        if !self.mirror.is_empty() {
-            let mirrors = self.mirror.iter().map(|text| Mirror::parse(text)).collect::<Result<_, _>>();
-            config.mirrors = mirrors.map_err(|reason| CommandError::usage(format!("`--mirror`: {reason}")))?;
-        }
-        Ok(config)
-    }
-
     fn job(&self, context: &Context) -> Result<Job, CommandError> {
         let trial = Trial { macos: self.macos, python: self.python };
         let moves = self.upgrade || !self.upgrade_package.is_empty() || trial != Trial::default() || self.dry_run;

@@ -1,4 +1,6 @@
 //! One file per verb: its arguments, whose comments are its help, and `run`.
 
 pub(crate) mod lock;
+pub(crate) mod matrix;
 pub(crate) mod rules;
+pub(crate) mod why;

@@ -4,7 +4,9 @@
 //! or giving another meaning to a field takes a new number.
 
 pub(crate) mod lock;
+pub(crate) mod matrix;
 pub(crate) mod rules;
+pub(crate) mod why;
 
 /// Writes a report as one document with a final line end.
 pub(crate) fn text(report: &impl serde::Serialize) -> String {
