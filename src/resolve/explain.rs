@@ -853,7 +853,7 @@ mod tests {
     #[test]
     fn a_python_is_named_once_for_what_was_found_twice() {
         let [first, second, third] = [11, 12, 13].map(|minor| PythonMinor { major: 3, minor });
-        let told = |minor: PythonMinor| Told {
+        let told = |minor: PythonMinor| Said {
             minor,
             statement: Statement::About { of: "a".parse().unwrap(), newest: None, text: "no `a` fits".to_owned() },
         };
