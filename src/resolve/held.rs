@@ -195,7 +195,7 @@ fn python_of(run: &mut Run<'_, '_>, known: Known<'_>, minor: PythonMinor) -> Res
             continue;
         }
         if let Some(Err(why)) = releases.get(version) {
-            return Ok(Some(PythonHeld { newer, reason: format!("`{name}` {version}: {why}") }));
+            return Ok(Some(PythonHeld { newer, by: name.clone(), reason: format!("`{name}` {version}: {why}") }));
         }
     }
     for name in &roots {
@@ -208,7 +208,7 @@ fn python_of(run: &mut Run<'_, '_>, known: Known<'_>, minor: PythonMinor) -> Res
             && let Some(releases) = run.releases(name, newer)?
             && let Some(Err(why)) = releases.get(version)
         {
-            return Ok(Some(PythonHeld { newer, reason: format!("`{name}` {version}: {why}") }));
+            return Ok(Some(PythonHeld { newer, by: name.clone(), reason: format!("`{name}` {version}: {why}") }));
         }
     }
     Ok(None)

@@ -237,7 +237,7 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
     if !frameworks.is_empty() {
         lines.push(format!("  {}", frameworks.join(", ")));
     }
-    if let Some(PythonHeld { newer, reason }) = &answer.python_held {
+    if let Some(PythonHeld { newer, reason, .. }) = &answer.python_held {
         lines.push(format!("  Python {newer} is in the range; {} was taken: {reason}", locked.python));
     }
     for Held { name, newest, chosen, reason, .. } in &answer.held {

@@ -157,6 +157,7 @@ fn block(why: &Why<'_>, standing: &Standing<'_>, knowledge: &Knowledge, source: 
     lines.extend(standing.lines.iter().map(|(line, span)| format!("  asked for by {}: {line}", place(span.start))));
     lines.extend(askers(&standing.asked_by));
     match &standing.held {
+        None if name.as_str() == "python" => lines.push("  no later Python of the range fits as well".to_owned()),
         None => lines.push("  it is the newest release".to_owned()),
         Some(held) => {
             let floor = match (&held.by, &env.mac) {
