@@ -69,7 +69,7 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
         edited.env.resolution.prereleases.push(name.clone());
         tried.attempt(&edited, || format!("[resolution] prereleases = [\"{name}\"]"));
     }
-    // Of two that exclude each other in all releases that there are, one has to go.
+    // A line may exclude what only other packages ask for.
     if tried.edits.is_empty() {
         let rivals = explanation.lines.iter().filter(|line| causes.rivals.contains(&line.name));
         rivals.for_each(|line| tried.drop_line(&line.name));

@@ -316,20 +316,19 @@ impl Teller<'_, '_, '_> {
     ) -> Result<(), Error> {
         let in_force = self.run.borrow().in_force.clone();
         let rule = in_force.rule(at);
-        let sides: Vec<&PackageName> =
-            std::iter::once(&rule.package).chain(rule.others().into_iter().map(|other| &other.name)).collect();
+        let Says::Conflicts(other) = &rule.says else { return Ok(()) };
+        let sides = [&rule.package, &other.name];
         if sides.contains(&by) {
             return Ok(());
         }
         let Some(releases) = self.run.borrow_mut().releases(by, minor)? else { return Ok(()) };
-        let which = simplify(&releases, own);
         let Some((_, fit)) = releases.best(own) else { return Ok(()) };
         let Told::Edges(edges) = self.run.borrow_mut().told(&releases, fit, minor, extra)? else { return Ok(()) };
         for edge in edges.packages.into_iter().filter(|edge| sides.contains(&&edge.name)) {
             self.package(&edge.name);
             let wants = if edge.range == VersionRange::full() { String::new() } else { describe(&edge.range) };
-            let (by, extra, other) = (by.clone(), extra.cloned(), format!("`{}`", edge.name));
-            self.say(minor, Statement::Asks { by, extra, which: which.clone(), other, wants });
+            let (which, other) = (simplify(&releases, own), format!("`{}`", edge.name));
+            self.say(minor, Statement::Asks { by: by.clone(), extra: extra.cloned(), which, other, wants });
         }
         Ok(())
     }
@@ -732,7 +731,6 @@ fn sentences(told: &[Said], all: &[PythonMinor]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (text, mut minors) in merged.into_iter().take(MOST) {
         minors.sort();
-        minors.dedup();
         let names: Vec<String> = minors.iter().map(ToString::to_string).collect();
         let pythons = format!("Python {}", names.join(", "));
         let everywhere = all.iter().all(|minor| minors.contains(minor));
