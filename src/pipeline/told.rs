@@ -9,6 +9,7 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::Reach;
 use crate::knowledge::judge;
 use crate::knowledge::rule::Problem;
+use crate::knowledge::rule::Rule;
 use crate::knowledge::rule::Says;
 use crate::manifest::model::EnvSpec;
 use crate::pep::PackageName;
@@ -107,10 +108,18 @@ fn lacking(hit: &Hit<'_>) -> Finding {
         _ => (rule.statement_of(&hit.version), rule.brief()),
     };
     let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(source);
-    match rule.prefer() {
-        Some(prefer) => finding.hinting(format!("rather take {prefer}")),
+    match rule.prefer().map(ToString::to_string).or_else(|| way_out(rule)) {
+        Some(prefer) => finding.hinting(format!("prefer {prefer}")),
         None => finding,
     }
+}
+
+/// Returns what to take of the other package, where a rule keeps its newer releases out: `` `numpy` <2.4 ``.
+fn way_out(rule: &Rule) -> Option<String> {
+    let Says::Conflicts(other) = &rule.says else { return None };
+    let from = other.versions.to_string();
+    let from = from.strip_prefix(">=").filter(|from| !from.contains(','))?;
+    Some(format!("`{}` <{from}", other.name))
 }
 
 /// Says that a rule is switched off, where it would have been about something in the set.
@@ -118,7 +127,7 @@ fn ignored(knowledge: &Knowledge, id: &str, set: &BTreeMap<PackageName, Version>
     let group = knowledge.one_night.iter().find(|group| group.id == id).map(|group| group.packages.clone());
     let names = knowledge.rule(id).map(|rule| vec![rule.package.clone()]).or(group)?;
     let message = format!("rule `{id}` is switched off by `ignore-rules`");
-    let finding = Finding::note(Code::RuleIgnored, message).noting(knowledge.ground(id)?);
+    let finding = Finding::note(Code::RuleIgnored, message).noting(knowledge.brief(id)?);
     names.iter().any(|name| set.contains_key(name)).then_some(finding)
 }
 

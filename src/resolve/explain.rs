@@ -11,8 +11,8 @@ use std::rc::Rc;
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
-use crate::knowledge::rule::Says;
 use crate::knowledge::rule::Scope;
+use crate::knowledge::rule::{Advice, Rule, Says};
 use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
@@ -91,14 +91,15 @@ pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusa
     let mut teller =
         Teller { run: &run, told: Vec::new(), lines: Vec::new(), rules: BTreeSet::new(), causes: Causes::default() };
     teller.walk(&refusal.tree)?;
-    teller.source_only_roots();
-    teller.kept_apart();
+    if !teller.hopeless_roots() {
+        teller.source_only_roots();
+        teller.kept_apart();
+    }
     let Teller { told, lines, causes, .. } = teller;
     let told = worth_telling(told, &request.env.roots);
     let all = run.borrow().minors();
-    let order = |line: &Line| request.env.roots.iter().position(|root| root.span == line.span);
     let mut lines = lines;
-    lines.sort_by_key(order);
+    lines.sort_by_key(|line| line.span.start);
     lines.dedup();
     let mut reasons = sentences(&told, &all);
     let named = |id: &str| reasons.iter().any(|reason| reason.contains(&format!("(rule `{id}`)")));
@@ -142,6 +143,17 @@ fn nowhere(run: &Run<'_, '_>, name: &PackageName) -> String {
     let asked = run.describe_indexes(name);
     let near = meant(name.as_str()).or_else(|| nearest(name)).map(did_you_mean).unwrap_or_default();
     format!("there is no package `{name}` on {asked}{near}")
+}
+
+/// Lists what statements say of a package under one Python, without the Python.
+fn said(statements: &[Statement], minor: PythonMinor) -> Vec<String> {
+    let text = |statement: &Statement| match statement {
+        Statement::About { text, .. } | Statement::Unadmitted { text, .. } | Statement::Empty { text, .. } => {
+            text.replace(&format!("Python {minor}"), PYTHON)
+        }
+        Statement::Asks { .. } | Statement::Rule { .. } | Statement::Older { .. } => String::new(),
+    };
+    statements.iter().map(text).collect()
 }
 
 /// What one leaf of the tree says.
@@ -444,6 +456,46 @@ impl Teller<'_, '_, '_> {
         }
     }
 
+    /// Tells of roots alone that have no release under any Python, whatever else is asked for; returns whether there are.
+    ///
+    /// The search ends at the first thing that cannot be, and that differs from Python to Python: a name that no index
+    /// has would else stand beside what keeps a framework from the newest Python.
+    fn hopeless_roots(&mut self) -> bool {
+        let minors = self.run.borrow().minors();
+        let mut edges: BTreeMap<PackageName, Vec<(PythonMinor, VersionRange)>> = BTreeMap::new();
+        for minor in &minors {
+            let asked = self.run.borrow().root_edges(*minor);
+            for edge in asked {
+                // Pages that cannot be had are not what this refusal is about.
+                let Ok(releases) = self.run.borrow_mut().releases(&edge.name, *minor) else { continue };
+                if releases.is_none_or(|releases| releases.best(&edge.range).is_none()) {
+                    edges.entry(edge.name).or_default().push((*minor, edge.range));
+                }
+            }
+        }
+        edges.retain(|_, on| minors.iter().all(|minor| on.iter().any(|(one, _)| one == minor)));
+        if edges.is_empty() {
+            return false;
+        }
+        self.told.clear();
+        self.lines.clear();
+        for (name, on) in edges {
+            self.own_line(&name);
+            let mut told: Vec<(PythonMinor, Vec<Statement>)> = Vec::new();
+            for (minor, range) in on {
+                told.extend(self.absences(&name, minor, &range).ok().map(|statements| (minor, statements)));
+            }
+            // The way down differs from Python to Python: then where it begins has to do.
+            let alike = told.iter().all(|(minor, one)| said(one, *minor) == said(&told[0].1, told[0].0));
+            for (minor, statements) in told {
+                let (most, more) = if alike { (usize::MAX, None) } else { (1, statements.get(1)) };
+                let older = more.map(|_| Statement::Older { of: name.clone() });
+                statements.iter().take(most).cloned().chain(older).for_each(|statement| self.say(minor, statement));
+            }
+        }
+        true
+    }
+
     /// Tells of every root that there are only source archives of: the first is enough to refuse, but whoever has to
     /// compile wants to know of all.
     fn source_only_roots(&mut self) {
@@ -535,12 +587,29 @@ impl Teller<'_, '_, '_> {
         if let (true, Some(meant)) = (named, meant(name.as_str())) {
             statements.push(about(format!("`{name}` is seldom what is meant{}", did_you_mean(meant))));
         }
+        statements.extend(self.known_unbuilt(name, &releases, inside[0]).into_iter().map(about));
         if archives {
             statements.push(about(format!(
                 "the source archives of `{name}` are no way out: built for another Python they may lack their native half"
             )));
         }
         Ok(statements)
+    }
+
+    /// Returns what is known of a package of which Macs have no wheel: the way out, where there is one.
+    fn known_unbuilt(&self, name: &PackageName, releases: &Releases, newest: usize) -> Option<String> {
+        let unbuilt = matches!(
+            releases.state(newest),
+            Err(Absence::Unfit(Unfit::OnlySource | Unfit::OnlyIntel | Unfit::OnlyOtherPlatforms { .. }))
+        );
+        let request = self.run.borrow().request;
+        let tells = |rule: &&Rule| {
+            let plain = matches!(&rule.says, Says::Advice(Advice { with: None, without: None, problem: None, .. }));
+            let about = rule.package == *name && rule.versions.range().contains(&releases.points()[newest]);
+            plain && about && rule.scope == Scope::Install
+        };
+        let rule = request.knowledge.about(name).find(tells).filter(|_| unbuilt && request.platform.is_mac())?;
+        Some(rule.brief())
     }
 
     fn note_cause(&mut self, name: &PackageName, absence: &Absence) {

@@ -402,7 +402,7 @@ fn conflict(
 ) -> Result<Option<Reason>, Error> {
     let point = Point::from(newest.clone());
     for (by, edge) in known.asking(run, name, minor) {
-        if !edge.range.contains(&point) && stays(run, known, &by, minor) {
+        if !edge.range.contains(&point) && stays(run, known, &by, minor, &mut Vec::new()) {
             return Ok(Some(wish(run, known, &by, Some(name), &edge)));
         }
     }
@@ -509,7 +509,7 @@ fn held_by(
     }
     for (by, other) in known.asking(run, &edge.name, minor) {
         // What the older release itself asks for goes with it.
-        if by != *name && other.range.is_disjoint(&edge.range) && stays(run, known, &by, minor) {
+        if by != *name && other.range.is_disjoint(&edge.range) && stays(run, known, &by, minor, &mut Vec::new()) {
             return Some(wish(run, known, &by, None, &other));
         }
     }
@@ -517,19 +517,33 @@ fn held_by(
 }
 
 /// Returns whether a package has its version for another reason than that the lock or another platform chose it: two
-/// that were kept together do not explain each other.
-fn stays(run: &mut Run<'_, '_>, known: Known<'_>, name: &PackageName, minor: PythonMinor) -> bool {
+/// that were kept together do not explain each other. Those `seen` on the way to it do not count.
+fn stays(
+    run: &mut Run<'_, '_>,
+    known: Known<'_>,
+    name: &PackageName,
+    minor: PythonMinor,
+    seen: &mut Vec<PackageName>,
+) -> bool {
     let version = known.version(name).expect("it is of the answer");
     let preferred = run.request.preferences.versions.get(name).is_some_and(|versions| versions.contains(version));
     if !preferred {
         return true;
     }
     let own: Vec<&Root> = run.roots(minor).into_iter().filter(|root| root.name == *name).collect();
-    match newer(run, name, version, minor) {
-        Ok(Some(newer)) => newer.own_reason(&own).is_some(),
-        Ok(None) => true,
-        Err(_) => false,
+    let newer = match newer(run, name, version, minor) {
+        Ok(Some(newer)) => newer,
+        Ok(None) => return true,
+        Err(_) => return false,
+    };
+    if newer.own_reason(&own).is_some() {
+        return true;
     }
+    seen.push(name.clone());
+    let point = Point::from(newer.newest);
+    let excluding = known.asking(run, name, minor).into_iter().filter(|(_, edge)| !edge.range.contains(&point));
+    let by: Vec<PackageName> = excluding.map(|(by, _)| by).filter(|by| !seen.contains(by)).collect();
+    by.iter().any(|by| stays(run, known, by, minor, seen))
 }
 
 /// Says as much as is certain where only another solve could tell the reason.

@@ -72,7 +72,7 @@ fn knowledge_of_later_macs_is_told_as_such() {
     );
     let run = project.run(&["why", "torch"]);
     run.says(0, &["2.15.0 exists; held back: your line asks for `==2.13.0` (macml.toml:7)"]);
-    run.says(0, &["known problem on macOS >=27.0, a crash: ", "Rather take torch >=2.14."]);
+    run.says(0, &["known problem on macOS >=27.0, a crash: ", "Prefer torch >=2.14."]);
     let lock = project.run(&["lock"]);
     lock.never_says(&["macOS 27"]);
     lock.says(0, &["known problem of torch 2.13.0, wrong results: "]);

@@ -260,7 +260,7 @@ fn problems(all: &[KnownProblem]) -> Vec<String> {
 fn problem(known: &KnownProblem) -> String {
     let KnownProblem { name, version, problem, reason, prefer, rule, .. } = known;
     let reason = reason.trim_end_matches('.');
-    let prefer = prefer.as_ref().map(|prefer| format!("; rather take {}", prefer.replace('`', ""))).unwrap_or_default();
+    let prefer = prefer.as_ref().map(|prefer| format!("; prefer {}", prefer.replace('`', ""))).unwrap_or_default();
     format!("  {} of {name} {version}, {}: {reason}{prefer} ({rule})", styled(WARN, "known problem"), problem.title())
 }
 

@@ -211,7 +211,7 @@ fn hit(hit: &Hit<'_>) -> String {
         (None, Says::Advice(_)) => format!("to know{later}"),
         (None, _) => styled(BAD, format!("{}{later}", rule.statement_of(&hit.version).replace('`', ""))),
     };
-    let prefer = rule.prefer().map(|prefer| format!(" Rather take {}.", prefer.to_string().replace('`', "")));
+    let prefer = rule.prefer().map(|prefer| format!(" Prefer {}.", prefer.to_string().replace('`', "")));
     let reason = &rule.reason;
     let sources = rule.evidence.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     format!("  {head}: {reason}{} ({}, {}: {sources})", prefer.unwrap_or_default(), rule.id, rule.confidence)
