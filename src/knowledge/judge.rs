@@ -11,6 +11,7 @@ use super::Knowledge;
 use super::Rule;
 use super::rule::Release;
 use super::rule::Says;
+use super::rule::Scope;
 
 /// What the knowledge says of a set, the worst first in each list.
 #[derive(Clone, Default, Debug)]
@@ -19,8 +20,6 @@ pub struct Judgement<'k> {
     pub condemned: Vec<Hit<'k>>,
     /// What does not bind, but is not as it should be: a converter beside a torch that it was not tested with.
     pub lacking: Vec<Hit<'k>>,
-    /// Binding rules about a release of the set whose requirement is met.
-    pub met: Vec<Hit<'k>>,
     /// Wrong results, crashes and crawling known of exactly these releases.
     pub problems: Vec<Hit<'k>>,
     /// What one should know anyway.
@@ -66,6 +65,7 @@ pub fn judge<'k>(
             list.push(Hit { rule, version: version.clone(), reach });
         }
     }
+    judgement.leave_out_what_no_gpu_meets(on);
     for list in [&mut judgement.lacking, &mut judgement.problems, &mut judgement.advice] {
         list.sort_by_key(|hit| (hit.reach, hit.rule.problem(), hit.rule.confidence));
     }
@@ -73,6 +73,33 @@ pub fn judge<'k>(
 }
 
 impl<'k> Judgement<'k> {
+    /// Where a release cannot use the GPU of the lowest Mac, what goes wrong there is no news: it is of the Macs from
+    /// which on it can, or of none.
+    fn leave_out_what_no_gpu_meets(&mut self, on: &Circumstances) {
+        let mut starts: Vec<(&PackageName, Option<Circumstances>)> = Vec::new();
+        for hit in self.lacking.iter().chain(&self.condemned).filter(|hit| hit.rule.scope == Scope::Gpu) {
+            let from = |macos| Circumstances { macos, ..on.clone() };
+            match &hit.rule.says {
+                Says::Unusable => starts.push((&hit.rule.package, None)),
+                Says::NeedsMacos(needs) => {
+                    let first = on.macos.upward().find(|macos| needs.contains(&macos.version()));
+                    starts.push((&hit.rule.package, first.map(from)));
+                }
+                _ => {}
+            }
+        }
+        for list in [&mut self.problems, &mut self.advice] {
+            list.retain_mut(|hit| {
+                let gpu = matches!(hit.rule.scope, Scope::Gpu | Scope::GpuBf16);
+                let Some((_, start)) = starts.iter().find(|(name, _)| gpu && **name == hit.rule.package) else {
+                    return true;
+                };
+                hit.reach = Reach::AboveFloor;
+                start.as_ref().is_some_and(|start| start.reach(hit.rule).is_some())
+            });
+        }
+    }
+
     /// Returns where a rule belongs that is about a release of the set; `None` when the set is as it should be.
     fn list(
         &mut self,
@@ -91,7 +118,7 @@ impl<'k> Judgement<'k> {
             Says::Advice(advice) => advice.with.as_ref().is_none_or(has) && !advice.without.as_ref().is_some_and(has),
         };
         if !broken {
-            return (matches!(rule.says, Says::Requires(_)) && on.binds(rule)).then_some(&mut self.met);
+            return None;
         }
         Some(match &rule.says {
             Says::Advice(advice) if advice.problem.is_some() => &mut self.problems,

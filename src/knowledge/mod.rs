@@ -129,6 +129,13 @@ impl Knowledge {
         self.rule(id).map(Rule::ground).or_else(night)
     }
 
+    /// Returns the reason of a rule or group with its name.
+    pub fn brief(&self, id: &str) -> Option<String> {
+        let group = self.one_night.iter().find(|group| group.id == id);
+        let night = || group.map(|group| format!("rule `{}`: {}", group.id, group.reason));
+        self.rule(id).map(Rule::brief).or_else(night)
+    }
+
     /// Lists every name that `ignore-rules` may take.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let nights = self.one_night.iter().map(|one| one.id.as_str());

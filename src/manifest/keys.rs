@@ -454,6 +454,14 @@ mod tests {
     }
 
     #[test]
+    fn of_every_framework_it_is_known_which_releases_are_unknown() {
+        let knowledge = crate::knowledge::Knowledge::built_in();
+        let unlisted =
+            FRAMEWORKS.iter().find(|name| !knowledge.newest.contains_key(&name.parse::<PackageName>().unwrap()));
+        assert_eq!(unlisted, None);
+    }
+
+    #[test]
     fn every_key_says_what_it_is_for() {
         for table in Table::all() {
             for key in table.keys.iter().filter(|key| !matches!(key.shape, Shape::Refused(_))) {

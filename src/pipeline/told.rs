@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::knowledge::Hit;
-use crate::knowledge::Judgement;
 use crate::knowledge::Knowledge;
 use crate::knowledge::Reach;
 use crate::knowledge::judge;
 use crate::knowledge::rule::Problem;
+use crate::knowledge::rule::Rule;
 use crate::knowledge::rule::Says;
-use crate::knowledge::rule::Scope;
 use crate::manifest::model::EnvSpec;
 use crate::pep::PackageName;
 use crate::pep::Version;
@@ -69,28 +68,15 @@ pub fn tell(knowledge: &Knowledge, Set { env, platform, python, releases: set, h
     let mut problems = Vec::new();
     if let Some(on) = resolve::circumstances(env, platform) {
         let judgement = judge(knowledge, set, python, &on, &env.resolution.ignore_rules);
-        findings.extend(added(env, set, &judgement));
         findings.extend(judgement.condemned.iter().map(condemned));
         findings.extend(judgement.lacking.iter().filter(|hit| hit.reach == Reach::AtFloor).map(lacking));
-        findings.extend(better_apart(env));
+        findings.extend(better_apart(env, set));
         let at_floor = judgement.problems.iter().filter(|hit| hit.reach == Reach::AtFloor);
-        let applies = at_floor.filter(|hit| hit.rule.scope != Scope::Gpu || has_gpu(&hit.rule.package, &judgement));
-        problems.extend(applies.filter_map(KnownProblem::new));
+        problems.extend(at_floor.filter_map(KnownProblem::new));
         findings.extend(env.resolution.ignore_rules.iter().filter_map(|id| ignored(knowledge, id, set)));
     }
     findings.extend(unknown(knowledge, held, set));
     Told { problems, findings }
-}
-
-/// Returns whether a package reaches the GPU at the floor at all; where it does not, what goes wrong there is no news.
-fn has_gpu(name: &PackageName, judgement: &Judgement<'_>) -> bool {
-    let lacks = |hit: &Hit<'_>| {
-        let rule = hit.rule;
-        hit.reach == Reach::AtFloor
-            && (&rule.package, rule.scope) == (name, Scope::Gpu)
-            && matches!(rule.says, Says::NeedsMacos(_) | Says::Unusable)
-    };
-    !judgement.lacking.iter().any(lacks)
 }
 
 impl KnownProblem {
@@ -109,26 +95,6 @@ impl KnownProblem {
     }
 }
 
-/// Says of packages that the user does not name why they are there, where a rule asked for them.
-fn added(env: &EnvSpec, set: &BTreeMap<PackageName, Version>, judgement: &Judgement<'_>) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    for hit in &judgement.met {
-        let Says::Requires(any_of) = &hit.rule.says else { continue };
-        let there = |version: &&Version, wanted: &crate::knowledge::rule::Release| wanted.versions.contains(version);
-        let met = any_of.iter().find_map(|wanted| {
-            let version = set.get(&wanted.name).filter(|version| there(version, wanted))?;
-            Some((&wanted.name, version))
-        });
-        let Some((name, version)) = met else { continue };
-        if env.roots.iter().all(|root| root.name != *name) {
-            let message = format!("`{name}` {version} is in because `{}` {} needs it", hit.rule.package, hit.version);
-            let hint = format!("write `{name} = \"*\"` into macml.toml to say so yourself");
-            findings.push(Finding::note(Code::AddedByRule, message).noting(hit.rule.brief()).hinting(hint));
-        }
-    }
-    findings
-}
-
 fn condemned(hit: &Hit<'_>) -> Finding {
     let message = format!("by what is known now this set does not work: {}", hit.rule.statement_of(&hit.version));
     let hint = format!("`macml lock -P {}` solves with it", hit.rule.package);
@@ -142,10 +108,18 @@ fn lacking(hit: &Hit<'_>) -> Finding {
         _ => (rule.statement_of(&hit.version), rule.brief()),
     };
     let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(source);
-    match rule.prefer() {
-        Some(prefer) => finding.hinting(format!("rather take {prefer}")),
+    match rule.prefer().map(ToString::to_string).or_else(|| way_out(rule)) {
+        Some(prefer) => finding.hinting(format!("prefer {prefer}")),
         None => finding,
     }
+}
+
+/// Returns what to take of the other package, where a rule keeps its newer releases out: `` `numpy` <2.4 ``.
+fn way_out(rule: &Rule) -> Option<String> {
+    let Says::Conflicts(other) = &rule.says else { return None };
+    let from = other.versions.to_string();
+    let from = from.strip_prefix(">=").filter(|from| !from.contains(','))?;
+    Some(format!("`{}` <{from}", other.name))
 }
 
 /// Says that a rule is switched off, where it would have been about something in the set.
@@ -153,12 +127,14 @@ fn ignored(knowledge: &Knowledge, id: &str, set: &BTreeMap<PackageName, Version>
     let group = knowledge.one_night.iter().find(|group| group.id == id).map(|group| group.packages.clone());
     let names = knowledge.rule(id).map(|rule| vec![rule.package.clone()]).or(group)?;
     let message = format!("rule `{id}` is switched off by `ignore-rules`");
-    let finding = Finding::note(Code::RuleIgnored, message).noting(knowledge.ground(id)?);
+    let finding = Finding::note(Code::RuleIgnored, message).noting(knowledge.brief(id)?);
     names.iter().any(|name| set.contains_key(name)).then_some(finding)
 }
 
-/// Advises to give PyTorch and TensorFlow an environment each.
-fn better_apart(env: &EnvSpec) -> Option<Finding> {
+/// Advises to give PyTorch and TensorFlow an environment each, where the plugin is there: without it TensorFlow keeps
+/// nothing back.
+fn better_apart(env: &EnvSpec, set: &BTreeMap<PackageName, Version>) -> Option<Finding> {
+    set.keys().find(|name| name.as_str() == "tensorflow-metal")?;
     let torch = env.roots.iter().find(|root| root.name.as_str() == "torch")?;
     let tensorflow = env.roots.iter().find(|root| ["tensorflow", "tensorflow-macos"].contains(&root.name.as_str()))?;
     let message = format!("`torch` and `{}` in one environment hold each other back", tensorflow.name);

@@ -20,8 +20,11 @@ use crate::resolve;
 use crate::resolve::Facts;
 use crate::resolve::held::Asking;
 use crate::resolve::resolution::Held;
+use crate::resolve::resolution::HeldBy;
 use crate::target::Platform;
+use crate::target::PythonMinor;
 
+use super::Answer;
 use super::Error;
 use super::Outcome;
 
@@ -75,11 +78,39 @@ pub fn why<'k>(
     for answer in &outcome.answers {
         let Some(locked) = outcome.lockfile.env(&answer.env.name, answer.platform) else { continue };
         for name in names {
-            let standing = standing(outcome, (&answer.env, locked), name, knowledge, &mut facts)?;
+            let standing = match python(answer, locked, name) {
+                Some(python) => Some(python),
+                None => standing(outcome, (&answer.env, locked), name, knowledge, &mut facts)?,
+            };
             all.push(Why { env: answer.env.clone(), platform: answer.platform, name: name.clone(), standing });
         }
     }
     Ok(all)
+}
+
+/// Says how the Python stands in an environment, where `name` is its name: it is a package of the solver's like others.
+fn python<'k>(answer: &Answer, locked: &LockedEnv, name: &PackageName) -> Option<Standing<'k>> {
+    if name.as_str() != "python" || locked.entry(name).is_some() {
+        return None;
+    }
+    let version = |minor: PythonMinor| Version::new([minor.major, minor.minor].map(u64::from));
+    let held = answer.python_held.as_ref().map(|held| Held {
+        name: name.clone(),
+        chosen: version(locked.python),
+        newest: version(held.newer),
+        reason: held.reason.clone(),
+        by: HeldBy::Package(held.by.clone()),
+    });
+    Some(Standing {
+        version: version(locked.python),
+        lines: vec![(format!("python {}", answer.env.python), answer.env.python_span)],
+        asked_by: Vec::new(),
+        held,
+        known_to: None,
+        floor: resolve::circumstances(&answer.env, locked.platform),
+        hits: Vec::new(),
+        rules: Vec::new(),
+    })
 }
 
 fn standing<'k>(

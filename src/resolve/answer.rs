@@ -275,6 +275,7 @@ fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Py
             findings.push(Finding::note(Code::ForMacsOnly, message));
         }
     }
+    findings.extend(added_by_rules(run, chosen, minor));
     findings.extend(one_night(run, chosen));
     for root in &run.request.env.roots {
         let Some(marker) = &root.marker else { continue };
@@ -288,6 +289,27 @@ fn findings(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Py
             let message = format!("`{}` is never installed: its marker holds on no target of this project", root.name);
             findings.push(Finding::warning(Code::MarkerNeverMatches, message).at(root.span, marker.to_string()));
         }
+    }
+    findings
+}
+
+/// Says of packages that neither the user nor any metadata asks for why they are there.
+fn added_by_rules(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: PythonMinor) -> Vec<Finding> {
+    let roots = run.roots(minor);
+    let mut findings = Vec::new();
+    for (name, package) in chosen.iter().filter(|(name, _)| roots.iter().all(|root| root.name != **name)) {
+        let asking = chosen.iter().filter(|(by, _)| *by != name);
+        let asking = asking.flat_map(|(by, other)| other.edges.iter().map(move |edge| (by, edge)));
+        let mut asking = asking.filter(|(_, edge)| edge.name == *name).peekable();
+        let Some((by, Edge { rule: Some(at), .. })) = asking.peek().copied() else { continue };
+        if asking.any(|(_, edge)| edge.rule.is_none()) {
+            continue;
+        }
+        let version = &chosen[by].version;
+        let message = format!("`{name}` {} is in because `{by}` {version} needs it", package.version);
+        let hint = format!("write `{name} = \"*\"` into macml.toml to say so yourself");
+        let finding = Finding::note(Code::AddedByRule, message);
+        findings.push(finding.noting(run.in_force.rule(*at).brief()).hinting(hint));
     }
     findings
 }

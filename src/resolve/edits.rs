@@ -71,8 +71,8 @@ pub(crate) fn try_edits(request: &Request, facts: &mut Facts<'_>, explanation: &
     }
     // A line may exclude what only other packages ask for.
     if tried.edits.is_empty() {
-        let lines = explanation.lines.iter().filter(|line| causes.sides.contains(&line.name));
-        lines.for_each(|line| tried.drop_line(&line.name));
+        let rivals = explanation.lines.iter().filter(|line| causes.rivals.contains(&line.name));
+        rivals.for_each(|line| tried.drop_line(&line.name));
     }
     let edits = tried.edits;
     facts.set_deadline(None);

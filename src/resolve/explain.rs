@@ -11,8 +11,8 @@ use std::rc::Rc;
 use pubgrub::{DerivationTree, External};
 
 use crate::diag::Span;
-use crate::knowledge::rule::Says;
 use crate::knowledge::rule::Scope;
+use crate::knowledge::rule::{Advice, Rule, Says};
 use crate::manifest::meant::meant;
 use crate::manifest::model::{Root, RootSource};
 use crate::pep::range::describe;
@@ -79,8 +79,8 @@ pub(crate) struct Causes {
     pub(crate) prereleases: Vec<PackageName>,
     /// Two packages that a rule keeps apart, whatever releases there are.
     pub(crate) apart: Vec<PackageName>,
-    /// Packages that a rule which took part keeps apart, in some releases.
-    pub(crate) sides: Vec<PackageName>,
+    /// Packages that some rule which took part keeps apart from others.
+    pub(crate) rivals: Vec<PackageName>,
     /// Packages that took part.
     pub(crate) packages: Vec<PackageName>,
 }
@@ -91,14 +91,15 @@ pub(crate) fn explain(request: &Request, facts: &mut Facts<'_>, refusal: &Refusa
     let mut teller =
         Teller { run: &run, told: Vec::new(), lines: Vec::new(), rules: BTreeSet::new(), causes: Causes::default() };
     teller.walk(&refusal.tree)?;
-    teller.source_only_roots();
-    teller.kept_apart();
+    if !teller.hopeless_roots() {
+        teller.source_only_roots();
+        teller.kept_apart();
+    }
     let Teller { told, lines, causes, .. } = teller;
     let told = worth_telling(told, &request.env.roots);
     let all = run.borrow().minors();
-    let order = |line: &Line| request.env.roots.iter().position(|root| root.span == line.span);
     let mut lines = lines;
-    lines.sort_by_key(order);
+    lines.sort_by_key(|line| line.span.start);
     lines.dedup();
     let mut reasons = sentences(&told, &all);
     let named = |id: &str| reasons.iter().any(|reason| reason.contains(&format!("(rule `{id}`)")));
@@ -142,6 +143,17 @@ fn nowhere(run: &Run<'_, '_>, name: &PackageName) -> String {
     let asked = run.describe_indexes(name);
     let near = meant(name.as_str()).or_else(|| nearest(name)).map(did_you_mean).unwrap_or_default();
     format!("there is no package `{name}` on {asked}{near}")
+}
+
+/// Lists what statements say of a package under one Python, without the Python.
+fn said(statements: &[Statement], minor: PythonMinor) -> Vec<String> {
+    let text = |statement: &Statement| match statement {
+        Statement::About { text, .. } | Statement::Unadmitted { text, .. } | Statement::Empty { text, .. } => {
+            text.replace(&format!("Python {minor}"), PYTHON)
+        }
+        Statement::Asks { .. } | Statement::Rule { .. } | Statement::Older { .. } => String::new(),
+    };
+    statements.iter().map(text).collect()
 }
 
 /// What one leaf of the tree says.
@@ -341,7 +353,7 @@ impl Teller<'_, '_, '_> {
         self.package(&rule.package);
         self.causes.gpu |= rule.scope == Scope::Gpu;
         if let Says::Conflicts(other) = &rule.says {
-            self.causes.sides.extend([rule.package.clone(), other.name.clone()]);
+            self.causes.rivals.extend([rule.package.clone(), other.name.clone()]);
         }
         let releases = self.run.borrow_mut().releases(&rule.package, minor);
         // A page that cannot be had was not needed to come here.
@@ -442,6 +454,46 @@ impl Teller<'_, '_, '_> {
                 }
             }
         }
+    }
+
+    /// Tells of roots alone that have no release under any Python, whatever else is asked for; returns whether there are.
+    ///
+    /// The search ends at the first thing that cannot be, and that differs from Python to Python: a name that no index
+    /// has would else stand beside what keeps a framework from the newest Python.
+    fn hopeless_roots(&mut self) -> bool {
+        let minors = self.run.borrow().minors();
+        let mut edges: BTreeMap<PackageName, Vec<(PythonMinor, VersionRange)>> = BTreeMap::new();
+        for minor in &minors {
+            let asked = self.run.borrow().root_edges(*minor);
+            for edge in asked {
+                // Pages that cannot be had are not what this refusal is about.
+                let Ok(releases) = self.run.borrow_mut().releases(&edge.name, *minor) else { continue };
+                if releases.is_none_or(|releases| releases.best(&edge.range).is_none()) {
+                    edges.entry(edge.name).or_default().push((*minor, edge.range));
+                }
+            }
+        }
+        edges.retain(|_, on| minors.iter().all(|minor| on.iter().any(|(one, _)| one == minor)));
+        if edges.is_empty() {
+            return false;
+        }
+        self.told.clear();
+        self.lines.clear();
+        for (name, on) in edges {
+            self.own_line(&name);
+            let mut told: Vec<(PythonMinor, Vec<Statement>)> = Vec::new();
+            for (minor, range) in on {
+                told.extend(self.absences(&name, minor, &range).ok().map(|statements| (minor, statements)));
+            }
+            // The way down differs from Python to Python: then where it begins has to do.
+            let alike = told.iter().all(|(minor, one)| said(one, *minor) == said(&told[0].1, told[0].0));
+            for (minor, statements) in told {
+                let (most, more) = if alike { (usize::MAX, None) } else { (1, statements.get(1)) };
+                let older = more.map(|_| Statement::Older { of: name.clone() });
+                statements.iter().take(most).cloned().chain(older).for_each(|statement| self.say(minor, statement));
+            }
+        }
+        true
     }
 
     /// Tells of every root that there are only source archives of: the first is enough to refuse, but whoever has to
@@ -546,12 +598,29 @@ impl Teller<'_, '_, '_> {
         if let (true, Some(meant)) = (named, meant(name.as_str())) {
             statements.push(about(format!("`{name}` is seldom what is meant{}", did_you_mean(meant))));
         }
+        statements.extend(self.known_unbuilt(name, &releases, inside[0]).into_iter().map(about));
         if archives {
             statements.push(about(format!(
                 "the source archives of `{name}` are no way out: built for another Python they may lack their native half"
             )));
         }
         Ok(statements)
+    }
+
+    /// Returns what is known of a package of which Macs have no wheel: the way out, where there is one.
+    fn known_unbuilt(&self, name: &PackageName, releases: &Releases, newest: usize) -> Option<String> {
+        let unbuilt = matches!(
+            releases.state(newest),
+            Err(Absence::Unfit(Unfit::OnlySource | Unfit::OnlyIntel | Unfit::OnlyOtherPlatforms { .. }))
+        );
+        let request = self.run.borrow().request;
+        let tells = |rule: &&Rule| {
+            let plain = matches!(&rule.says, Says::Advice(Advice { with: None, without: None, problem: None, .. }));
+            let about = rule.package == *name && rule.versions.range().contains(&releases.points()[newest]);
+            plain && about && rule.scope == Scope::Install
+        };
+        let rule = request.knowledge.about(name).find(tells).filter(|_| unbuilt && request.platform.is_mac())?;
+        Some(rule.brief())
     }
 
     fn note_cause(&mut self, name: &PackageName, absence: &Absence) {
@@ -853,4 +922,21 @@ fn nearest(name: &PackageName) -> Option<&'static str> {
     let scored = known.map(|known| (strsim::damerau_levenshtein(known, name.as_str()), known));
     let (distance, near) = scored.min_by_key(|(distance, _)| *distance)?;
     (distance <= 1 + name.as_str().len() / 5 && distance > 0).then_some(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_python_is_named_once_for_what_was_found_twice() {
+        let [first, second, third] = [11, 12, 13].map(|minor| PythonMinor { major: 3, minor });
+        let told = |minor: PythonMinor| Said {
+            minor,
+            statement: Statement::About { of: "a".parse().unwrap(), newest: None, text: "no `a` fits".to_owned() },
+        };
+        let told = [told(third), told(second), told(third)];
+        assert_eq!(sentences(&told, &[first, second, third]), ["no `a` fits (on Python 3.12, 3.13)"]);
+        assert_eq!(sentences(&told, &[second, third]), ["no `a` fits"]);
+    }
 }

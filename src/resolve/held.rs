@@ -65,10 +65,7 @@ pub(crate) fn held(
     for (name, roots) in roots(run, minor) {
         let Some(version) = known.version(name) else { continue };
         let Some(newer) = newer(run, name, version, minor)? else { continue };
-        let reason = match newer.own_reason(&roots) {
-            Some(reason) => reason,
-            None => conflict(run, known, &newer, minor)?.unwrap_or_else(|| open(run.request, name, version)),
-        };
+        let reason = reason(run, known, &newer, &roots, minor)?;
         all.push(newer.held(version, reason));
     }
     Ok(all)
@@ -124,12 +121,10 @@ pub fn standing(
         None => None,
         Some(newer) => {
             let roots: Vec<&Root> = run.roots(minor).into_iter().filter(|root| root.name == *name).collect();
-            let reason = match newer.own_reason(&roots) {
-                Some(reason) => reason,
-                None => match conflict(&mut run, known, &newer, minor)? {
-                    Some(reason) => reason,
-                    None => excluded(&mut run, known, &newer, minor).unwrap_or_else(|| open(request, name, version)),
-                },
+            let found = reason(&mut run, known, &newer, &roots, minor)?;
+            let reason = match found.by {
+                HeldBy::Open => excluded(&mut run, known, &newer, minor).unwrap_or(found),
+                _ => found,
             };
             Some(newer.held(version, reason))
         }
@@ -166,11 +161,8 @@ pub fn look(
                 continue;
             }
         };
-        let reason = newer.own_reason(&roots).unwrap_or_else(|| {
-            let told = conflict(&mut run, known, &newer, minor);
-            told.ok().flatten().unwrap_or_else(|| open(request, name, version))
-        });
-        looked.held.push(newer.held(version, reason));
+        let reason = reason(&mut run, known, &newer, &roots, minor);
+        looked.held.push(newer.held(version, reason.unwrap_or_else(|_| open(request, name, version))));
     }
     if only.is_none() {
         looked.python = python_of(&mut run, known, minor).ok().flatten();
@@ -203,7 +195,7 @@ fn python_of(run: &mut Run<'_, '_>, known: Known<'_>, minor: PythonMinor) -> Res
             continue;
         }
         if let Some(Err(why)) = releases.get(version) {
-            return Ok(Some(PythonHeld { newer, reason: format!("`{name}` {version}: {why}") }));
+            return Ok(Some(PythonHeld { newer, by: name.clone(), reason: format!("`{name}` {version}: {why}") }));
         }
     }
     for name in &roots {
@@ -216,7 +208,7 @@ fn python_of(run: &mut Run<'_, '_>, known: Known<'_>, minor: PythonMinor) -> Res
             && let Some(releases) = run.releases(name, newer)?
             && let Some(Err(why)) = releases.get(version)
         {
-            return Ok(Some(PythonHeld { newer, reason: format!("`{name}` {version}: {why}") }));
+            return Ok(Some(PythonHeld { newer, by: name.clone(), reason: format!("`{name}` {version}: {why}") }));
         }
     }
     Ok(None)
@@ -317,6 +309,17 @@ impl Newer {
         own.or_else(|| self.releases.get(&self.newest)?.as_ref().err().map(Reason::from))
     }
 
+    /// Returns the newest release that is a candidate by the user's lines and by itself, if it is newer than `taken`.
+    fn next(&self, roots: &[&Root], taken: &Version) -> Option<Self> {
+        let lines = roots.iter().filter_map(|root| match &root.source {
+            RootSource::Versions(own) => Some(own.range()),
+            _ => None,
+        });
+        let admitted = lines.fold(VersionRange::full(), |all, own| all.intersection(own));
+        let next = self.releases.newest_fit(&admitted)?.version()?.clone();
+        (next > *taken).then(|| Self { name: self.name.clone(), newest: next, releases: self.releases.clone() })
+    }
+
     fn held(self, chosen: &Version, Reason { text, by }: Reason) -> Held {
         Held { name: self.name, chosen: chosen.clone(), newest: self.newest, reason: text, by }
     }
@@ -366,6 +369,29 @@ impl From<&Absence> for Reason {
     }
 }
 
+/// Says why the newest release was not taken; where that is no candidate at all, also what keeps out the newest that is
+/// one, since to lift the first reason alone would not help.
+fn reason(
+    run: &mut Run<'_, '_>,
+    known: Known<'_>,
+    newer: &Newer,
+    roots: &[&Root],
+    minor: PythonMinor,
+) -> Result<Reason, Error> {
+    let taken = known.version(&newer.name).expect("it is of the answer").clone();
+    let Some(own) = newer.own_reason(roots) else {
+        let found = conflict(run, known, newer, minor)?;
+        return Ok(found.unwrap_or_else(|| open(run.request, &newer.name, &taken)));
+    };
+    let next = newer.next(roots, &taken).filter(|_| own.by != HeldBy::Line);
+    let Some(next) = next else { return Ok(own) };
+    // An aside that cannot be had is left out.
+    Ok(match conflict(run, known, &next, minor).ok().flatten() {
+        Some(Reason { text, by }) => Reason { text: format!("{}; {} would do, but {text}", own.text, next.newest), by },
+        None => own,
+    })
+}
+
 /// Says which package of the answer keeps a release out: one that it asks for otherwise, or one that asks for an
 /// older one. `None` where that takes a solve to tell.
 fn conflict(
@@ -376,7 +402,7 @@ fn conflict(
 ) -> Result<Option<Reason>, Error> {
     let point = Point::from(newest.clone());
     for (by, edge) in known.asking(run, name, minor) {
-        if !edge.range.contains(&point) && stays(run, known, &by, minor) {
+        if !edge.range.contains(&point) && stays(run, known, &by, minor, &mut Vec::new()) {
             return Ok(Some(wish(run, known, &by, Some(name), &edge)));
         }
     }
@@ -483,7 +509,7 @@ fn held_by(
     }
     for (by, other) in known.asking(run, &edge.name, minor) {
         // What the older release itself asks for goes with it.
-        if by != *name && other.range.is_disjoint(&edge.range) && stays(run, known, &by, minor) {
+        if by != *name && other.range.is_disjoint(&edge.range) && stays(run, known, &by, minor, &mut Vec::new()) {
             return Some(wish(run, known, &by, None, &other));
         }
     }
@@ -491,19 +517,33 @@ fn held_by(
 }
 
 /// Returns whether a package has its version for another reason than that the lock or another platform chose it: two
-/// that were kept together do not explain each other.
-fn stays(run: &mut Run<'_, '_>, known: Known<'_>, name: &PackageName, minor: PythonMinor) -> bool {
+/// that were kept together do not explain each other. Those `seen` on the way to it do not count.
+fn stays(
+    run: &mut Run<'_, '_>,
+    known: Known<'_>,
+    name: &PackageName,
+    minor: PythonMinor,
+    seen: &mut Vec<PackageName>,
+) -> bool {
     let version = known.version(name).expect("it is of the answer");
     let preferred = run.request.preferences.versions.get(name).is_some_and(|versions| versions.contains(version));
     if !preferred {
         return true;
     }
     let own: Vec<&Root> = run.roots(minor).into_iter().filter(|root| root.name == *name).collect();
-    match newer(run, name, version, minor) {
-        Ok(Some(newer)) => newer.own_reason(&own).is_some(),
-        Ok(None) => true,
-        Err(_) => false,
+    let newer = match newer(run, name, version, minor) {
+        Ok(Some(newer)) => newer,
+        Ok(None) => return true,
+        Err(_) => return false,
+    };
+    if newer.own_reason(&own).is_some() {
+        return true;
     }
+    seen.push(name.clone());
+    let point = Point::from(newer.newest);
+    let excluding = known.asking(run, name, minor).into_iter().filter(|(_, edge)| !edge.range.contains(&point));
+    let by: Vec<PackageName> = excluding.map(|(by, _)| by).filter(|by| !seen.contains(by)).collect();
+    by.iter().any(|by| stays(run, known, by, minor, seen))
 }
 
 /// Says as much as is certain where only another solve could tell the reason.

@@ -37,6 +37,8 @@ pub struct Resolution {
 pub struct PythonHeld {
     /// The newest of the range.
     pub newer: PythonMinor,
+    /// The package that has nothing for it.
+    pub by: PackageName,
     /// What it lacks, as a lowercase fragment.
     pub reason: String,
 }

@@ -19,34 +19,19 @@ mod index;
 mod made;
 mod measure;
 mod record;
+mod researcher;
 mod server;
 mod tools;
+mod uv;
 
 use std::path::Path;
 use std::time::Duration;
 
 use index::Index;
 use measure::{Contest, Row, Samples};
+use researcher::ROOTS;
 use server::Server;
 use tools::{Bench, Project, Tool};
-
-/// The roots of the project that is timed: a researcher's usual environment, about 150 packages in all.
-const ROOTS: [&str; 14] = [
-    "torch",
-    "torchvision",
-    "torchaudio",
-    "mlx",
-    "mlx-lm",
-    "transformers",
-    "accelerate",
-    "datasets",
-    "numpy",
-    "pandas",
-    "scikit-learn",
-    "matplotlib",
-    "jupyterlab",
-    "tqdm",
-];
 
 /// Sizes of the made-up universes that show growth.
 const SIZES: [usize; 3] = [10, 100, 500];

@@ -1,16 +1,15 @@
 //! The tools that are measured: their projects on disk and their command lines.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::measure::Row;
 use crate::server::Server;
+use crate::uv;
+use crate::uv::output;
 
 /// The macOS floor of every project.
 pub(crate) const MACOS: &str = "15.0";
-
-/// The release of uv that is measured.
-const UV: &str = "uv==0.13.9";
 
 /// Something that locks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,12 +72,7 @@ pub(crate) struct Bench {
 impl Bench {
     /// Finds the tools, installing uv where it is not yet there.
     pub(crate) fn new(target: &Path, macml: PathBuf) -> Self {
-        let bin = target.join("bench-venv").join("bin");
-        let (uv, interpreter) = (bin.join("uv"), bin.join("python"));
-        if !uv.exists() {
-            output(Command::new("python3").args(["-m", "venv"]).arg(target.join("bench-venv")));
-            output(Command::new(&interpreter).args(["-m", "pip", "install", "--quiet", UV]));
-        }
+        let uv::Installed { uv, interpreter } = uv::install(target);
         let version = "import sys; print('%d.%d' % sys.version_info[:2])";
         let python = output(Command::new(&interpreter).args(["-c", version])).trim().to_owned();
         Self { target: target.to_owned(), macml, uv, interpreter, python }
@@ -236,17 +230,4 @@ sys.exit(code)";
                 .env("MACOSX_DEPLOYMENT_TARGET", MACOS),
         }
     }
-}
-
-/// Runs a command to its end and returns what it printed.
-fn output(command: &mut Command) -> String {
-    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    assert!(
-        output.status.success(),
-        "{command:?} failed: {}\n{}{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).unwrap()
 }

@@ -71,6 +71,14 @@ fn a_package_that_does_not_exist() {
     fails(&index(), "zzz-nothing-near = \"*\"", 1, &["there is no package `zzz-nothing-near` on `pypi`"]);
 }
 
+/// The misspelt name may be why nothing fits.
+#[test]
+fn a_refusal_does_not_hide_that_a_rule_to_ignore_is_misspelt() {
+    let lines = "modern = \"*\"\n[resolution]\nignore-rules = [\"torch-2.15-mps-needs-macos-14\"]";
+    let parts = ["warning[unknown-rule]: ", "did you mean `torch-2.15-mps-needs-macos-15`?", "needs macOS 26"];
+    fails(&index(), lines, 1, &parts);
+}
+
 #[test]
 fn a_release_without_an_arm64_wheel() {
     fails(&index(), "intel-only = \"==1.0\"", 1, &["macml.toml:7: intel-only ==1.0", "only Intel wheels"]);

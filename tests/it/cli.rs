@@ -183,7 +183,7 @@ fn checking_without_a_lock_is_a_no_even_when_nothing_can_be_fetched() {
         let run = project.run(words);
         assert_eq!(run.code, 1, "{}", run.stderr);
         assert!(run.stderr.contains("error: there is no `macml.lock`"), "{}", run.stderr);
-        assert!(run.stderr.contains("hint: `macml lock` brings it up to date"), "{}", run.stderr);
+        assert!(run.stderr.contains("hint: `macml lock` writes it"), "{}", run.stderr);
     }
     let run = project.run(&["lock", "--check", "--offline", "--output-format", "json"]);
     assert_eq!((run.code, &run.json()["verdict"]), (1, &"stale".into()));

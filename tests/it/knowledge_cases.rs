@@ -204,10 +204,7 @@ fn what_no_set_has() {
     }
     let dependencies = |lines: &str| format!("[dependencies]\n{lines}");
     let (run, lock) = solved("optional", "14.0", ">=3.12,<3.15", &dependencies("coremltools = \"*\"\ntorch = \"*\""));
-    run.says(
-        0,
-        &["Python 3.13", "The newest torch that this release was tested with is 2.7.0", "rather take `torch` <2.8"],
-    );
+    run.says(0, &["Python 3.13", "The newest torch that this release was tested with is 2.7.0", "prefer `torch` <2.8"]);
     has(&lock, &["coremltools 9.0", "torch 2.15.0"]);
     let source = ["no wheel for Python 3.14", "newest is 3.13", "source archives of `coremltools` are no way out"];
     refused("optional", "14.0", "==3.14.*", &dependencies("coremltools = \"*\""), &source);

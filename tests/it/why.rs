@@ -72,7 +72,7 @@ fn knowledge_of_later_macs_is_told_as_such() {
     );
     let run = project.run(&["why", "torch"]);
     run.says(0, &["2.15.0 exists; held back: your line asks for `==2.13.0` (macml.toml:7)"]);
-    run.says(0, &["known problem on macOS >=27.0, a crash: ", "Rather take torch >=2.14."]);
+    run.says(0, &["known problem on macOS >=27.0, a crash: ", "Prefer torch >=2.14."]);
     let lock = project.run(&["lock"]);
     lock.never_says(&["macOS 27"]);
     lock.says(0, &["known problem of torch 2.13.0, wrong results: "]);
@@ -151,4 +151,33 @@ fn what_the_lock_keeps_back_names_who_asks_for_it_there() {
     project.write("macml.toml", &manifest.replace("==2.14.1", ">=2.13"));
     project.run(&["lock"]);
     project.run(&["why", "sympy"]).says(0, &["2.0 exists; held back: `torch` 2.14.1 asks for >=1, <2\n"]);
+}
+
+#[test]
+fn what_a_gpu_out_of_reach_does_wrong_is_of_later_macs() {
+    let published =
+        Published::default().with_release("torch", "2.11.0", wheels(&["cp313-cp313-macosx_11_0_arm64"], &[]));
+    let index = FakeIndex::from_published(&published);
+    let project = Project::asking(&index, "13.0", "==3.13.*", "[frameworks]\ntorch = \"*\"\n");
+    let run = project.run(&["why", "torch"]);
+    run.says(0, &["torch 2.11.0 needs macOS >=14.0 for the GPU", "known problem on "]);
+    run.never_says(&["known problem, "]);
+}
+
+#[test]
+fn the_python_has_its_reason_too() {
+    let published = Published::default()
+        .with_release("old", "1.0", wheels(&["cp312-cp312-macosx_11_0_arm64"], &[]))
+        .with("free", "1.0", &[]);
+    let index = FakeIndex::from_published(&published);
+    let project = Project::asking(&index, "14.0", ">=3.11,<3.14", "[dependencies]\nold = \"*\"\nfree = \"*\"\n");
+    let wanted = "\
+python 3.12 in default on macos-arm64
+  asked for by macml.toml:5: python >=3.11, <3.14
+  3.13 exists; held back: `old` 1.0: no wheel for Python 3.13; newest is 3.12
+";
+    let run = project.run(&["why", "python"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, wanted), "{}", run.stderr);
+    let report = project.run(&["why", "python", "--output-format", "json"]).json_as("why.schema.json");
+    assert_eq!(report["packages"][0]["held"]["name"], "old");
 }

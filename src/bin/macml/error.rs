@@ -191,7 +191,10 @@ impl CommandError {
                     }
                 };
                 let hints = explanation.edits.iter().map(edit).collect();
-                Self { lines, reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
+                // A rule to ignore that is misspelt may be the very reason.
+                let told = || Box::new((Source { name, text: project.source.text.clone() }, project.findings.clone()));
+                let findings = (!project.findings.is_empty()).then(told);
+                Self { lines, findings, reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
             }
             E::PythonOutOfRange { .. } => Self::new(Kind::Usage, error),
             E::Offline { .. } => {
@@ -231,7 +234,11 @@ impl CommandError {
             Before::Broken => "`macml.lock` cannot be used as it is",
             Before::Whole(_) => "`macml.lock` does not answer `macml.toml`",
         };
-        let mut error = Self::new(Kind::Stale, what).hint("`macml lock` brings it up to date");
+        let hint = match outcome.before {
+            Before::Absent => "`macml lock` writes it",
+            Before::Broken | Before::Whole(_) => "`macml lock` brings it up to date",
+        };
+        let mut error = Self::new(Kind::Stale, what).hint(hint);
         error.reasons = outcome.stale.iter().map(ToString::to_string).collect();
         if let Some(unsolved) = &outcome.unsolved {
             error.reasons.push(format!("what should be in it could not be found out: {unsolved}"));

@@ -237,7 +237,7 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
     if !frameworks.is_empty() {
         lines.push(format!("  {}", frameworks.join(", ")));
     }
-    if let Some(PythonHeld { newer, reason }) = &answer.python_held {
+    if let Some(PythonHeld { newer, reason, .. }) = &answer.python_held {
         lines.push(format!("  Python {newer} is in the range; {} was taken: {reason}", locked.python));
     }
     for Held { name, newest, chosen, reason, .. } in &answer.held {
@@ -260,7 +260,7 @@ fn problems(all: &[KnownProblem]) -> Vec<String> {
 fn problem(known: &KnownProblem) -> String {
     let KnownProblem { name, version, problem, reason, prefer, rule, .. } = known;
     let reason = reason.trim_end_matches('.');
-    let prefer = prefer.as_ref().map(|prefer| format!("; rather take {}", prefer.replace('`', ""))).unwrap_or_default();
+    let prefer = prefer.as_ref().map(|prefer| format!("; prefer {}", prefer.replace('`', ""))).unwrap_or_default();
     format!("  {} of {name} {version}, {}: {reason}{prefer} ({rule})", styled(WARN, "known problem"), problem.title())
 }
 

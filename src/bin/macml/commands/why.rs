@@ -157,6 +157,7 @@ fn block(why: &Why<'_>, standing: &Standing<'_>, knowledge: &Knowledge, source: 
     lines.extend(standing.lines.iter().map(|(line, span)| format!("  asked for by {}: {line}", place(span.start))));
     lines.extend(askers(&standing.asked_by));
     match &standing.held {
+        None if name.as_str() == "python" => lines.push("  no later Python of the range fits as well".to_owned()),
         None => lines.push("  it is the newest release".to_owned()),
         Some(held) => {
             let floor = match (&held.by, &env.mac) {
@@ -210,7 +211,7 @@ fn hit(hit: &Hit<'_>) -> String {
         (None, Says::Advice(_)) => format!("to know{later}"),
         (None, _) => styled(BAD, format!("{}{later}", rule.statement_of(&hit.version).replace('`', ""))),
     };
-    let prefer = rule.prefer().map(|prefer| format!(" Rather take {}.", prefer.to_string().replace('`', "")));
+    let prefer = rule.prefer().map(|prefer| format!(" Prefer {}.", prefer.to_string().replace('`', "")));
     let reason = &rule.reason;
     let sources = rule.evidence.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     format!("  {head}: {reason}{} ({}, {}: {sources})", prefer.unwrap_or_default(), rule.id, rule.confidence)

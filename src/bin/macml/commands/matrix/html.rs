@@ -223,7 +223,7 @@ fn notes(html: &mut String, table: &Table) {
     list("Without any set", nothing.chain(later).collect());
     let problems = report::problems(table).into_iter().map(|problem| {
         let (versions, macos) = (escaped(&problem.versions.join(", ")), problem.spans.replace('-', "\u{2013}"));
-        let instead = problem.instead.map(|instead| format!(" Rather take {}.", prose(&instead))).unwrap_or_default();
+        let instead = problem.instead.map(|instead| format!(" Prefer {}.", prose(&instead))).unwrap_or_default();
         format!(
             "<code>{}</code> ({} {versions} on macOS {macos}): {}{instead}",
             escaped(&problem.rule),

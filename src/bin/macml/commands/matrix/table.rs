@@ -213,7 +213,7 @@ fn problems(table: &Table) -> Vec<String> {
     let mut lines = Vec::new();
     for problem in report::problems(table) {
         let versions = problem.versions.join(", ");
-        let instead = problem.instead.map(|instead| format!(" Rather take {instead}.")).unwrap_or_default();
+        let instead = problem.instead.map(|instead| format!(" Prefer {instead}.")).unwrap_or_default();
         let place = format!("{} {versions} on macOS {}", problem.package, problem.spans);
         let text = format!("`{}`: {} ({place}){instead}", problem.rule, problem.reason);
         lines.extend(wrapped(&text, "!   "));

@@ -165,7 +165,7 @@ fn in_short(rule: &Rule) -> String {
             conditions.extend(with.as_ref().map(|with| format!("beside {}", plain(with))));
             conditions.extend(without.as_ref().map(|without| format!("without {}", plain(without))));
             let instead = match prefer {
-                Some(prefer) => format!("rather {}", plain(prefer)),
+                Some(prefer) => format!("prefer {}", plain(prefer)),
                 // Its reason says what to do, or all that there is to say.
                 None => rule.reason.trim_end_matches('.').to_owned(),
             };
@@ -392,10 +392,10 @@ mod tests {
         check(&import(Says::Unusable), "of no use on a Mac");
         check(&rule(Says::Unusable, Scope::Gpu), "cannot use the GPU");
         check(&import(advice(None, None, None, None)), "It does");
-        check(&import(advice(None, None, Some("torch <2"), None)), "rather torch <2");
+        check(&import(advice(None, None, Some("torch <2"), None)), "prefer torch <2");
         check(&import(advice(Some("a >1"), Some("b"), None, None)), "It does (beside a >1; without b)");
         check(&import(advice(None, None, None, Some(Problem::Slow))), "slowness: It does");
-        check(&import(advice(None, None, Some("a"), Some(Problem::Crash))), "a crash: rather a");
+        check(&import(advice(None, None, Some("a"), Some(Problem::Crash))), "a crash: prefer a");
         let narrow = Rule {
             macos: ">=26.0,<27.0".parse().unwrap(),
             chips: vec![1, 2],
