@@ -10,7 +10,7 @@ use crate::pep::{ExtraName, PackageName};
 use crate::target::PythonMinor;
 
 /// One package in the solver's sense.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Node {
     /// The environment itself, in its only version.
     Root,

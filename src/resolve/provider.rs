@@ -88,8 +88,10 @@ impl<'p, 'r, 's> Provider<'p, 'r, 's> {
     /// Lists what knowledge demands of whoever has these edges: what is said of itself, and what every release in the
     /// range of an edge must be kept apart from. Without the latter, two packages that exclude each other in all their
     /// releases would be tried release by release.
-    fn rules(&self, edges: &Edges, minor: PythonMinor) -> HashMap<Node, VersionRange> {
-        let mut all: HashMap<Node, VersionRange> = HashMap::new();
+    ///
+    /// They have an order, since the solver goes by it: from several conflicts it tells of the first.
+    fn rules(&self, edges: &Edges, minor: PythonMinor) -> BTreeMap<Node, VersionRange> {
+        let mut all: BTreeMap<Node, VersionRange> = BTreeMap::new();
         let mut add = |node: Node, range: VersionRange| {
             let known = all.entry(node).or_insert_with(VersionRange::full);
             *known = known.intersection(&range);

@@ -38,6 +38,31 @@ fn order_and_delay_of_answers_change_nothing() {
     assert!(kinds[1] > 0, "no universe has an answer");
 }
 
+#[test]
+fn of_several_rules_that_refuse_the_same_one_is_told_each_time() {
+    let names: Vec<String> = (0..6).map(|at| format!("other-{at}")).collect();
+    let rule = |name: &String| {
+        format!(
+            "[[rule]]\nid = \"apart-from-{name}\"\npackage = \"one\"\nversions = \"*\"\nkind = \"conflicts\"\n\
+             other = [\"{name}\"]\nreason = \"It was made up.\"\nevidence = [\"files of one\"]\n\
+             confidence = \"measured\"\n"
+        )
+    };
+    let rules: String = names.iter().map(rule).collect();
+    let mut env = mac_env(">=3.12,<3.13");
+    env.roots = names.iter().map(String::as_str).chain(["one"]).map(|name| root(name, "")).collect();
+    let knowledge = std::sync::Arc::new(macml::knowledge::Knowledge::with_rules_of(&rules).unwrap());
+    let request = Request { knowledge, ..request(env) };
+    let release = || BTreeMap::from([("1.0".to_owned(), Rel::default())]);
+    let packages: Packages = names.iter().cloned().chain(["one".to_owned()]).map(|name| (name, release())).collect();
+    let universe = Universe::of_pypi(packages);
+    let first = solve_delayed(&request, &universe, Delays::None);
+    assert!(first.contains("(rule `apart-from-other-"), "{first}");
+    for _ in 0..20 {
+        assert_eq!(first, solve_delayed(&request, &universe, Delays::None));
+    }
+}
+
 /// Makes some forty packages in layers: each release asks for a few packages further down, newer ones for more.
 fn layered(seed: u64) -> (Universe, Request) {
     const COUNT: usize = 40;
