@@ -42,7 +42,7 @@ impl Mark {
     /// Returns what it means.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Fine => "works, by all that is known",
+            Self::Fine => "solved, and nothing is known against it",
             Self::Unknown => "solved, but later than the knowledge: nothing is known of it",
             Self::Problems => "solved, with known problems",
             Self::Refused => "no set",

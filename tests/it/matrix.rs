@@ -67,7 +67,7 @@ Python  macOS     12.0-13.0     14.0-27.0
 3.12    fast   ok 1.0        ok 1.0
 3.13    fast   ok 1.0        ok 2.0
 
-ok  works, by all that is known
+ok  solved, and nothing is known against it
 nothing on Python 3.8-3.11: `fast` 2.0: no wheel for this Python; oldest is 3.13
 nothing on Python 3.14-3.15: `fast` 1.0 to 2.0: no wheel for this Python; newest
 is 3.13
