@@ -36,8 +36,8 @@ pub struct InForce {
     knowledge: Arc<Knowledge>,
     /// The floor on Macs; absent elsewhere.
     macos: Option<MacosVersion>,
-    /// Places of rules, by every package that they bind.
-    by_name: HashMap<PackageName, Vec<usize>>,
+    /// Of each rule, whether it binds; empty where none does.
+    binds: Vec<bool>,
     /// Places of groups whose nightly builds must be of one night.
     nights: Vec<usize>,
 }
@@ -66,24 +66,16 @@ impl InForce {
     /// Selects what binds. `on` is the lowest Mac, absent on other platforms; `ignored` are names of knowledge switched
     /// off.
     pub fn new(knowledge: &Arc<Knowledge>, on: Option<&Circumstances>, ignored: &[String]) -> Self {
-        let mut by_name: HashMap<PackageName, Vec<usize>> = HashMap::new();
-        if let Some(on) = on {
-            let binding = |(_, rule): &(usize, &Rule)| on.binds(rule) && !ignored.contains(&rule.id);
-            for (at, rule) in knowledge.rules().iter().enumerate().filter(binding) {
-                by_name.entry(rule.package.clone()).or_default().push(at);
-                match &rule.says {
-                    Says::Conflicts(other) if other.name != rule.package => {
-                        by_name.entry(other.name.clone()).or_default().push(at);
-                    }
-                    _ => {}
-                }
-            }
-        }
+        // Made for every solve, edits that are tried included: nothing is copied.
+        let binds = |on: &Circumstances| {
+            let binding = |rule: &Rule| on.binds(rule) && !ignored.contains(&rule.id);
+            knowledge.rules().iter().map(binding).collect()
+        };
         let nights = knowledge.one_night.iter().enumerate().filter(|(_, group)| !ignored.contains(&group.id));
         Self {
             knowledge: knowledge.clone(),
             macos: on.map(|on| on.macos),
-            by_name,
+            binds: on.map(binds).unwrap_or_default(),
             nights: nights.map(|(at, _)| at).collect(),
         }
     }
@@ -123,7 +115,7 @@ impl InForce {
                 _ => {}
             }
         }
-        for at in self.by_name.get(name).into_iter().flatten().copied() {
+        for at in self.places(&self.knowledge.by_other, name) {
             let rule = self.rule(at);
             match &rule.says {
                 Says::Conflicts(other)
@@ -144,26 +136,39 @@ impl InForce {
     /// Lists what every release in `range` demands to be kept apart from, so that it need not be found out one by one.
     pub fn apart(&self, name: &PackageName, range: &VersionRange, python: PythonMinor) -> Vec<(usize, Side)> {
         let mut all = Vec::new();
-        for at in self.by_name.get(name).into_iter().flatten().copied() {
-            let rule = self.rule(at);
-            let Says::Conflicts(other) = &rule.says else { continue };
-            if !rule.counts_on(python) {
-                continue;
+        let (own, other) = (&self.knowledge.by_package, &self.knowledge.by_other);
+        for (side, by) in [(Side::Own, own), (Side::Other, other)] {
+            for at in self.places(by, name) {
+                let rule = self.rule(at);
+                let Says::Conflicts(other) = &rule.says else { continue };
+                let versions = match side {
+                    Side::Own => &rule.versions,
+                    Side::Other => &other.versions,
+                };
+                if rule.counts_on(python) && range.subset_of(versions.range()) {
+                    all.push((at, side));
+                }
             }
-            let sides = [(Side::Own, &rule.package, &rule.versions), (Side::Other, &other.name, &other.versions)];
-            let whole = sides.into_iter().filter(|(_, of, versions)| *of == name && range.subset_of(versions.range()));
-            all.extend(whole.map(|(side, ..)| (at, side)));
         }
         all
     }
 
     /// Lists the binding rules about a release.
     fn binding(&self, name: &PackageName, version: &Version, python: PythonMinor) -> impl Iterator<Item = usize> {
-        let places = self.by_name.get(name).into_iter().flatten().copied();
-        places.filter(move |at| {
+        self.places(&self.knowledge.by_package, name).filter(move |at| {
             let rule = self.rule(*at);
-            rule.package == *name && rule.is_about(version) && rule.counts_on(python)
+            rule.is_about(version) && rule.counts_on(python)
         })
+    }
+
+    /// Lists the binding rules of a package in an index of the knowledge.
+    fn places<'f>(
+        &'f self,
+        by: &'f HashMap<PackageName, Vec<usize>>,
+        name: &PackageName,
+    ) -> impl Iterator<Item = usize> + use<'f> {
+        let places = by.get(name).into_iter().flatten().copied();
+        places.filter(|at| self.binds.get(*at).copied().unwrap_or_default())
     }
 }
 
@@ -184,7 +189,7 @@ impl Circumstances {
         };
         let chips = rule.chips.is_empty()
             || (self.generation()..=Chip::NEWEST_GENERATION).all(|generation| rule.chips.contains(&generation));
-        force && chips && rule.macos.contains(&self.macos.version())
+        force && chips && (rule.macos.is_any() || rule.macos.contains(&self.macos.version()))
     }
 
     /// Returns the generation of its chip as rules know them: a later one is treated like the newest.
