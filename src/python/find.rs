@@ -96,6 +96,10 @@ pub(super) fn named(machine: &Machine, path: &Path) -> Named {
         Ok(Some(_)) | Err(_) => path.to_owned(),
     };
     let resolved = resolved(&path);
+    if virtual_home(&path).is_some() {
+        // Not by the name of the Python that it leads to: that is not what was named.
+        return Named::Candidate(Candidate { path, resolved, origin: Origin::Elsewhere });
+    }
     let origin = origin_by_place(machine, &path, &resolved).unwrap_or(Origin::Elsewhere);
     let path = lasting(machine, &path, &resolved, &origin);
     Named::Candidate(Candidate { path, resolved, origin })

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::find::{Candidate, Origin};
+use super::choose;
+use super::find::{self, Candidate, Origin};
 use super::header::Arch;
 use super::machine::{Machine, System};
 use crate::pep::{Specifiers, Version};
@@ -212,13 +213,15 @@ impl Refusal {
             Self::Script => "name the Python that it starts".to_owned(),
             Self::Virtual(home) if home.is_empty() => "name the Python that it was made from".to_owned(),
             Self::Virtual(home) => format!("name that one: `{}`", Path::new(home).join("python3").display()),
-            Self::RunsAs(_) => "use a terminal that does not run under Rosetta".to_owned(),
+            Self::RunsAs(_) if machine.system == System::Mac => {
+                "use a terminal that does not run under Rosetta".to_owned()
+            }
             Self::Lacks(modules) => {
                 let what = libraries(modules, machine.system);
                 match (&candidate.origin, machine.system) {
                     (Origin::Pyenv, _) => format!("{what}, then `{}`", rebuild(candidate, machine)),
                     (Origin::Homebrew | Origin::Uv | Origin::Conda(_), _) => again(candidate, version, machine),
-                    (_, System::Linux) if candidate.path.starts_with("/usr/bin") => {
+                    (_, System::Linux) if candidate.path.starts_with(machine.at("usr/bin")) => {
                         "install the rest of its standard library with the system's package manager".to_owned()
                     }
                     _ => format!("{what}, then build that Python again"),
@@ -242,14 +245,20 @@ impl Refusal {
             }
             Self::OutOfTime { .. } => format!("find out why `{path} -c ''` hangs, or name another"),
             Self::Architecture { .. } | Self::NoProgram(_) => match (&candidate.origin, machine.system) {
-                (Origin::Pyenv | Origin::Uv, _) => again(candidate, version, machine),
-                _ => install(machine, version),
+                (Origin::Pyenv, _) => again(candidate, version, machine),
+                (Origin::Uv, System::Mac) => {
+                    // By its whole name, as uv itself may be an Intel program.
+                    format!("`uv python install cpython-{}-macos-aarch64-none`", minor_of(candidate, version))
+                }
+                (Origin::Uv, System::Linux) => again(candidate, version, machine),
+                _ => install(machine, find::minor_in_name(&candidate.path)),
             },
             Self::Excluded { .. }
             | Self::AppleShim
             | Self::AppleTools
             | Self::CondaBase
             | Self::NotGlibc
+            | Self::RunsAs(_)
             | Self::Implementation(_)
             | Self::TooOld(_)
             | Self::Prerelease(_)
@@ -260,9 +269,7 @@ impl Refusal {
 
 /// Says how to install the Python again that a candidate is of.
 fn again(candidate: &Candidate, version: Option<&Version>, machine: &Machine) -> String {
-    let minor = super::find::minor_in_name(&candidate.path)
-        .or_else(|| version.and_then(|version| Some((*version.release().first()?, *version.release().get(1)?))));
-    let minor = minor.map_or_else(|| "3".to_owned(), |(major, minor)| format!("{major}.{minor}"));
+    let minor = minor_of(candidate, version);
     match &candidate.origin {
         Origin::Homebrew => format!("`brew reinstall python@{minor}`"),
         Origin::Pyenv => format!("`{}`", rebuild(candidate, machine)),
@@ -273,9 +280,16 @@ fn again(candidate: &Candidate, version: Option<&Version>, machine: &Machine) ->
     }
 }
 
+/// Returns the minor that a candidate is of, as far as that is known.
+fn minor_of(candidate: &Candidate, version: Option<&Version>) -> String {
+    let said = || Some((*version?.release().first()?, *version?.release().get(1)?));
+    let minor = find::minor_in_name(&candidate.path).or_else(said);
+    minor.map_or_else(|| "3".to_owned(), |(major, minor)| format!("{major}.{minor}"))
+}
+
 /// Returns the command by which pyenv builds a version again, for the right architecture.
 fn rebuild(candidate: &Candidate, machine: &Machine) -> String {
-    let name = super::find::prefix(&candidate.path).and_then(Path::file_name).unwrap_or_default();
+    let name = find::prefix(&candidate.path).and_then(Path::file_name).unwrap_or_default();
     let arch = if machine.system == System::Mac { "arch -arm64 " } else { "" };
     format!("{arch}pyenv install --force {}", word(Path::new(name)))
 }
@@ -303,11 +317,9 @@ fn libraries(modules: &[String], system: System) -> String {
     }
 }
 
-/// Says how to install a Python that fits, of the version's minor where one is given.
-fn install(machine: &Machine, version: Option<&Version>) -> String {
-    let minor = version.and_then(|version| Some((*version.release().first()?, *version.release().get(1)?)));
-    let minor = minor.filter(|minor| *minor >= OLDEST).unwrap_or(super::choose::USUAL);
-    super::choose::install(machine, minor, None)
+/// Says how to install a Python that fits, of the same minor where that is known and locked for.
+fn install(machine: &Machine, minor: Option<(u64, u64)>) -> String {
+    choose::install(machine, minor.filter(|minor| *minor >= OLDEST).unwrap_or(choose::USUAL), None)
 }
 
 /// Quotes a path for a shell, where it needs that.
