@@ -63,8 +63,8 @@ pub struct Misfit {
     pub remedy: Option<String>,
 }
 
-/// The minor to install where nothing says which.
-pub(super) const USUAL: (u64, u64) = (3, 13);
+/// The minor to install where nothing says which: the one that most packages have wheels for.
+pub const USUAL: (u64, u64) = (3, 13);
 
 impl Search {
     /// Chooses the first candidate that fits. Candidates after it are not run.
@@ -147,7 +147,7 @@ impl fmt::Display for Wanted {
 
 fn none(wanted: &Wanted, seen: &[Misfit]) -> String {
     match seen.len() {
-        0 => format!("no {wanted} on this machine: no Python was found at all"),
+        0 => "no Python was found on this machine".to_owned(),
         1 => format!("no {wanted} that can be used: the one Python found does not fit"),
         count => format!("no {wanted} that can be used: none of the {count} Pythons found fits"),
     }

@@ -1,6 +1,7 @@
 //! Where interpreters are, in the order in which they are preferred. Looks at names, links and folders; runs nothing.
 
 use std::cmp::Reverse;
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use super::machine::{Machine, System};
@@ -40,6 +41,23 @@ pub enum Origin {
     CondaBase,
     /// Apple's stand-in, or the one of Apple's developer tools.
     Apple,
+}
+
+impl fmt::Display for Origin {
+    /// Writes it as people call it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Homebrew => write!(f, "Homebrew"),
+            Self::Pyenv => write!(f, "pyenv"),
+            Self::PythonOrg => write!(f, "python.org"),
+            Self::Uv => write!(f, "uv"),
+            Self::Path => write!(f, "PATH"),
+            Self::Elsewhere => write!(f, "named"),
+            Self::Conda(name) => write!(f, "conda `{name}`"),
+            Self::CondaBase => write!(f, "conda"),
+            Self::Apple => write!(f, "Apple"),
+        }
+    }
 }
 
 /// What stands at a path that somebody named.
@@ -124,6 +142,21 @@ fn number(text: &str) -> Option<u64> {
 }
 
 impl Origin {
+    /// Returns the word for it in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Homebrew => "homebrew",
+            Self::Pyenv => "pyenv",
+            Self::PythonOrg => "python-org",
+            Self::Uv => "uv",
+            Self::Path => "path",
+            Self::Elsewhere => "elsewhere",
+            Self::Conda(_) => "conda",
+            Self::CondaBase => "conda-base",
+            Self::Apple => "apple",
+        }
+    }
+
     fn rank(&self) -> u8 {
         match self {
             Self::Conda(_) => 1,

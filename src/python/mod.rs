@@ -33,7 +33,7 @@ use std::path::PathBuf;
 use crate::pep::Version;
 use crate::sys::Identity;
 
-pub use choose::{Error, Misfit, Wanted};
+pub use choose::{Error, Misfit, USUAL, Wanted};
 pub use find::{Candidate, Origin};
 pub use header::Arch;
 pub use look::{Search, Seen, USUAL_LIMIT};

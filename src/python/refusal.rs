@@ -202,6 +202,38 @@ fn needed_by(module: &str) -> &'static str {
 }
 
 impl Refusal {
+    /// Returns the word for it in JSON.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Absent => "absent",
+            Self::Empty => "empty-folder",
+            Self::Unreadable(_) => "unreadable",
+            Self::NotExecutable => "not-executable",
+            Self::AppleShim | Self::AppleTools => "apple",
+            Self::CondaBase => "conda-base",
+            Self::Virtual(_) => "virtual-environment",
+            Self::Script => "script",
+            Self::NoProgram(_) => "no-program",
+            Self::Architecture { .. } => "architecture",
+            Self::Unsigned => "unsigned",
+            Self::NotStarted(_) => "not-started",
+            Self::Signal { .. } => "killed",
+            Self::Failed { .. } => "failed",
+            Self::Nonsense(_) => "nonsense",
+            Self::OutOfTime { .. } => "out-of-time",
+            Self::Implementation(_) => "implementation",
+            Self::TooOld(_) => "too-old",
+            Self::Prerelease(_) => "pre-release",
+            Self::FreeThreaded => "free-threaded",
+            Self::RunsAs(_) => "runs-as",
+            Self::NotGlibc => "not-glibc",
+            Self::Lacks(_) => "lacks-modules",
+            Self::Broken { .. } => "broken-module",
+            Self::OtherVersion(_) => "other-version",
+            Self::Excluded { .. } => "excluded",
+        }
+    }
+
     /// Returns what to do about a refused candidate, in one sentence; `None` where nothing is wrong with it.
     pub fn remedy(&self, candidate: &Candidate, version: Option<&Version>, machine: &Machine) -> Option<String> {
         let path = candidate.path.display();
