@@ -83,7 +83,7 @@ impl Search {
         let mut misfits = Vec::new();
         for candidate in self.candidates() {
             let seen = match candidate {
-                Err(seen) => seen,
+                Err(seen) => *seen,
                 Ok(candidate) => match self.other_by_name(&candidate, wanted) {
                     Some(seen) => seen,
                     None => self.look(&candidate),
@@ -96,7 +96,7 @@ impl Search {
                 },
                 Err(refusal) => refusal,
             };
-            let remedy = refusal.remedy(&seen.candidate, seen.version.as_ref(), &self.machine);
+            let remedy = refusal.remedy(&seen, &self.machine, wanted.suggested);
             misfits.push(Misfit { seen, refusal, remedy });
         }
         if self.named.is_some()

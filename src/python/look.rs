@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::Interpreter;
 use super::ask::{self, Answer, Facts, Fault, FaultEnd, Loading};
 use super::cache::{Asked, Cache};
+use super::choose;
 use super::find::{self, Candidate, Named, Origin};
 use super::header::{Arch, Header, Signature};
 use super::machine::{Machine, System};
@@ -48,15 +49,22 @@ pub const USUAL_LIMIT: Duration = Duration::from_secs(20);
 /// How many interpreters are asked at once.
 const AT_ONCE: usize = 8;
 
+impl Seen {
+    /// Returns what to do about it, in one sentence; `None` where nothing is wrong with it.
+    pub fn remedy(&self, machine: &Machine) -> Option<String> {
+        self.verdict.as_ref().err()?.remedy(self, machine, choose::USUAL)
+    }
+}
+
 impl Search {
     /// Lists the candidates in the order in which they are preferred, or the one that is named; looks at nothing yet.
-    pub(super) fn candidates(&self) -> Vec<Result<Candidate, Seen>> {
+    pub(super) fn candidates(&self) -> Vec<Result<Candidate, Box<Seen>>> {
         let Some(path) = &self.named else {
             return find::candidates(&self.machine).into_iter().map(Ok).collect();
         };
         let unseen = |refusal| {
             let candidate = Candidate { path: path.clone(), resolved: path.clone(), origin: Origin::Elsewhere };
-            Err(Seen { candidate, version: None, verdict: Err(refusal) })
+            Err(Box::new(Seen { candidate, version: None, verdict: Err(refusal) }))
         };
         vec![match find::named(&self.machine, path) {
             Named::Candidate(candidate) => Ok(candidate),
@@ -79,7 +87,7 @@ impl Search {
                     } {
                         let one = match candidate {
                             Ok(candidate) => self.look(candidate),
-                            Err(seen) => seen.clone(),
+                            Err(seen) => (**seen).clone(),
                         };
                         *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(one);
                     }
@@ -93,8 +101,9 @@ impl Search {
     /// Looks at one candidate.
     pub(super) fn look(&self, candidate: &Candidate) -> Seen {
         let seen = |version, verdict| Seen { candidate: candidate.clone(), version, verdict };
-        let (arch, identity) = match self.from_outside(candidate) {
+        let (arch, identity) = match self.outside(candidate) {
             Ok(found) => found,
+            Err(Refusal::TooOld(version)) => return seen(Some(version.clone()), Err(Refusal::TooOld(version))),
             Err(refusal) => return seen(None, Err(refusal)),
         };
         let cache = Cache::new(self.cache.as_deref());
@@ -119,7 +128,7 @@ impl Search {
     }
 
     /// Judges a file without running it: its place, its permissions, its header.
-    fn from_outside(&self, candidate: &Candidate) -> Result<(Arch, Identity), Refusal> {
+    fn outside(&self, candidate: &Candidate) -> Result<(Arch, Identity), Refusal> {
         let Candidate { path, resolved, origin } = candidate;
         let unreadable = |error: fs::FsError| Refusal::Unreadable(error.cause.to_string());
         if let Some(home) = find::virtual_home(path) {
@@ -128,7 +137,6 @@ impl Search {
         match origin {
             Origin::Apple if *path == self.machine.at("usr/bin/python3") => return Err(Refusal::AppleShim),
             Origin::Apple => return Err(Refusal::AppleTools),
-            Origin::CondaBase => return Err(Refusal::CondaBase),
             _ => {}
         }
         // By its name at most, as an old one may not even know how it is asked.
@@ -147,7 +155,11 @@ impl Search {
         }
         let mut file = fs::open(resolved).map_err(unreadable)?.ok_or(Refusal::Absent)?;
         let header = Header::read(&mut file).map_err(|cause| Refusal::Unreadable(cause.to_string()))?;
-        Ok((self.fit(&header)?, identity))
+        let arch = self.fit(&header)?;
+        match origin {
+            Origin::CondaBase => Err(Refusal::CondaBase),
+            _ => Ok((arch, identity)),
+        }
     }
 
     /// Returns the architecture as which a program with this header runs here.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::choose;
 use super::find::{self, Candidate, Origin};
 use super::header::Arch;
+use super::look::Seen;
 use super::machine::{Machine, System};
 use crate::pep::{Specifiers, Version};
 
@@ -235,7 +236,11 @@ impl Refusal {
     }
 
     /// Returns what to do about a refused candidate, in one sentence; `None` where nothing is wrong with it.
-    pub fn remedy(&self, candidate: &Candidate, version: Option<&Version>, machine: &Machine) -> Option<String> {
+    ///
+    /// `minor` is what to install where another one is needed and its name does not say which.
+    pub(super) fn remedy(&self, seen: &Seen, machine: &Machine, minor: (u64, u64)) -> Option<String> {
+        let Seen { candidate, version, .. } = seen;
+        let version = version.as_ref();
         let path = candidate.path.display();
         Some(match self {
             Self::OtherVersion(_) => return None,
@@ -283,7 +288,10 @@ impl Refusal {
                     format!("`uv python install cpython-{}-macos-aarch64-none`", minor_of(candidate, version))
                 }
                 (Origin::Uv, System::Linux) => again(candidate, version, machine),
-                _ => install(machine, find::minor_in_name(&candidate.path)),
+                _ => {
+                    let named = find::minor_in_name(&candidate.path).filter(|named| *named >= OLDEST);
+                    choose::install(machine, named.unwrap_or(minor), None)
+                }
             },
             Self::Excluded { .. }
             | Self::AppleShim
@@ -294,7 +302,7 @@ impl Refusal {
             | Self::Implementation(_)
             | Self::TooOld(_)
             | Self::Prerelease(_)
-            | Self::FreeThreaded => install(machine, None),
+            | Self::FreeThreaded => choose::install(machine, minor, None),
         })
     }
 }
@@ -347,11 +355,6 @@ fn libraries(modules: &[String], system: System) -> String {
         System::Mac => format!("`/opt/homebrew/bin/brew install {}`", names.join(" ")),
         System::Linux => format!("install the development files of {}", names.join(", ")),
     }
-}
-
-/// Says how to install a Python that fits, of the same minor where that is known and locked for.
-fn install(machine: &Machine, minor: Option<(u64, u64)>) -> String {
-    choose::install(machine, minor.filter(|minor| *minor >= OLDEST).unwrap_or(choose::USUAL), None)
 }
 
 /// Quotes a path for a shell, where it needs that.

@@ -51,6 +51,7 @@ impl Laid {
     /// Sets a variable to places of the machine.
     pub(super) fn with(mut self, name: &str, places: &str) -> Self {
         let places: Vec<String> = places.split(':').map(|place| self.root.join(place).display().to_string()).collect();
+        self.vars.retain(|(known, _)| known != name);
         self.vars.push((name.to_owned(), places.join(":")));
         self
     }
@@ -152,7 +153,7 @@ impl Laid {
             match &one.verdict {
                 Ok(found) => writeln!(text, "{path} [{:?}] is {} ({:?})", found.origin, found.version, found.arch),
                 Err(refusal) => {
-                    let remedy = refusal.remedy(&one.candidate, one.version.as_ref(), &self.machine());
+                    let remedy = one.remedy(&self.machine());
                     writeln!(text, "{path} [{:?}] {refusal}\n  -> {}", one.candidate.origin, remedy.unwrap_or_default())
                 }
             }

@@ -46,9 +46,9 @@ fn full_mac() -> Laid {
     mac.link(&pyenv("2.7.18", "python"), "python2.7");
     let pypy = but(mac.facts("3.10.14"), json!({ "implementation": "pypy" }));
     mac.program(&pyenv("pypy3.10-7.3.17", "python"), &mac.native(), &says(&pypy));
-    mac.link("Users/dev/.pyenv/versions/work", "3.10.13/envs/work");
-    mac.file("Users/dev/.pyenv/versions/3.10.13/envs/work/pyvenv.cfg", b"home = /x/bin\n");
-    mac.link("Users/dev/.pyenv/versions/3.10.13/envs/work/bin/python", "../../../bin/python3.10");
+    mac.link("Users/dev/.pyenv/versions/trial", "3.10.13/envs/trial");
+    mac.file("Users/dev/.pyenv/versions/3.10.13/envs/trial/pyvenv.cfg", b"home = /x/bin\n");
+    mac.link("Users/dev/.pyenv/versions/3.10.13/envs/trial/bin/python", "../../../bin/python3.10");
     // python.org.
     let framework = "Library/Frameworks/Python.framework/Versions";
     mac.program(&format!("{framework}/3.11/bin/python3.11"), &both(), &says(&mac.facts("3.11.9")));
@@ -114,8 +114,8 @@ const FULL_MAC: &str = "\
   -> `brew install python@3.12`
 /Users/dev/miniforge3/bin/python3.11 [CondaBase] is conda's base, which conda itself runs on and changes
   -> `brew install python@3.13`
-/Users/dev/miniconda3/bin/python3.11 [CondaBase] is conda's base, which conda itself runs on and changes
-  -> `brew install python@3.13`
+/Users/dev/miniconda3/bin/python3.11 [CondaBase] is built for x86_64, and Apple Silicon needs arm64
+  -> `brew install python@3.11`
 /usr/bin/python3 [Apple] is Apple's stand-in for the Python of its developer tools, not one to build on
   -> `brew install python@3.13`
 /Library/Developer/CommandLineTools/usr/bin/python3 [Apple] is the Python of Apple's developer tools, which their updates replace, not one to build on
@@ -409,7 +409,10 @@ fn one_that_is_named_is_judged_alone_and_called_by_a_name_that_lasts() {
          -> name the Python that it starts",
     );
     mac.check_named("nowhere", "/nowhere [Elsewhere] does not exist\n  -> name the file of a Python");
-    mac.check_named("usr", "/Library [Elsewhere] is a folder without a Python in it\n  -> name the file of a Python");
+    mac.check_named(
+        "Library",
+        "/Library [Elsewhere] is a folder without a Python in it\n  -> name the file of a Python",
+    );
     mac.file("Users/dev/my tools/python3", b"\x7fELF");
     mac.check_named(
         "Users/dev/my tools/python3",
@@ -552,11 +555,81 @@ fn one_that_is_named_must_fit_and_nothing_else_is_taken() {
         "`/opt/homebrew/opt/python@3.12/bin/python3.12` is Python 3.12.11\n-> name one that is Python 3.13, or let macml choose\n"
     );
     assert_eq!(
-        told("Users/dev/miniconda3", (3, 13)),
-        "`/Users/dev/miniconda3/bin/python3.11` is conda's base, which conda itself runs on and changes\n\
+        told("Users/dev/miniforge3", (3, 13)),
+        "`/Users/dev/miniforge3/bin/python3.11` is conda's base, which conda itself runs on and changes\n\
          -> `brew install python@3.13`\n"
     );
     assert_eq!(told("gone", (3, 13)), "`/gone` does not exist\n-> name the file of a Python\n");
+}
+
+#[test]
+fn r01_an_intel_python_is_refused_by_name_architecture_and_remedy() {
+    let mac = Laid::mac();
+    for place in ["conda-meta/history", "condabin/conda"] {
+        mac.file(&format!("Users/dev/miniconda3/{place}"), b"");
+    }
+    mac.program("Users/dev/miniconda3/bin/python3.11", &mach_o(X86_64, Signed::Yes), "exit 99");
+    mac.link("Users/dev/miniconda3/bin/python", "python3.11");
+    let expected = "\
+no Python 3.11 that can be used: the one Python found does not fit
+  /Users/dev/miniconda3/bin/python3.11 is built for x86_64, and Apple Silicon needs arm64
+-> `brew install python@3.11`
+";
+    let wanted = mac.wanted(Some((3, 11)), "*");
+    assert_eq!(mac.told(&mac.search().choose(&wanted).unwrap_err()), expected);
+    let named = Search { named: Some(mac.at("Users/dev/miniconda3/bin/python")), ..mac.search() };
+    assert_eq!(
+        mac.told(&named.choose(&wanted).unwrap_err()),
+        "`/Users/dev/miniconda3/bin/python` is built for x86_64, and Apple Silicon needs arm64\n-> `brew install python@3.11`\n"
+    );
+    assert!(mac.started().is_empty());
+}
+
+#[test]
+fn r19_another_python_is_chosen_where_one_lacks_lzma() {
+    let mac = full_mac();
+    assert_eq!(
+        mac.told(&mac.search().choose(&mac.wanted(Some((3, 10)), "*")).unwrap_err()).lines().nth(4).unwrap(),
+        "  /Users/dev/.pyenv/versions/3.10.13/bin/python3.10 lacks `_lzma`, needed by torchvision and pandas among others"
+    );
+    let uv = "Users/dev/.local/share/uv/python/cpython-3.10.16-macos-aarch64-none/bin/python3.10";
+    mac.python(uv, "3.10.16");
+    assert_eq!(mac.chosen((3, 10), "*"), format!("/{uv}"));
+}
+
+#[test]
+fn r21_a_python_that_is_killed_at_once_is_a_verdict() {
+    let mac = Laid::mac();
+    let uv = "Users/dev/.local/share/uv/python/cpython-3.13.9-macos-aarch64-none/bin/python3.13";
+    mac.program(uv, &mac.native(), "kill -9 $$");
+    mac.program("opt/homebrew/opt/python@3.12/bin/python3.12", &mach_o(ARM64, Signed::No), "exit 99");
+    mac.check(
+        "\
+/opt/homebrew/opt/python@3.12/bin/python3.12 [Homebrew] has no code signature, and macOS kills such programs on Apple Silicon
+  -> `brew reinstall python@3.12`
+/Users/dev/.local/share/uv/python/cpython-3.13.9-macos-aarch64-none/bin/python3.13 [Uv] was killed by macOS (signal 9): that is what a broken code signature does
+  -> `uv python install --reinstall 3.13`",
+    );
+    assert_eq!(mac.started(), [format!("/{uv}")]);
+}
+
+#[test]
+fn r28_what_comes_first_on_the_path_decides_nothing_on_a_mac() {
+    let brew = "/opt/homebrew/opt/python@3.13/bin/python3.13";
+    for path in ["Users/dev/miniconda3/bin:Users/dev/p/.venv/bin", "Users/dev/p/.venv/bin:Users/dev/miniconda3/bin"] {
+        let mac = full_mac().with("PATH", path).with("CONDA_PREFIX", "Users/dev/miniconda3");
+        assert_eq!(mac.chosen((3, 13), "*"), brew);
+    }
+    // On Linux it orders what is found, and neither the environment nor the base of conda is taken.
+    let linux = Laid::new(System::Linux).with("PATH", "opt/conda/bin:p/.venv/bin:usr/bin");
+    for place in ["opt/conda/conda-meta/history", "opt/conda/condabin/conda", "p/.venv/pyvenv.cfg"] {
+        linux.file(place, b"");
+    }
+    linux.python("opt/conda/bin/python3.12", "3.12.4");
+    linux.python("usr/bin/python3.12", "3.12.3");
+    linux.link("p/.venv/bin/python3", "../../../usr/bin/python3.12");
+    assert_eq!(linux.chosen((3, 12), "*"), "/usr/bin/python3.12");
+    assert_eq!(linux.started(), ["/usr/bin/python3.12"]);
 }
 
 #[test]

@@ -265,7 +265,7 @@ fn text(seen: &[Seen], machine: &Machine) -> String {
             }
             Err(refusal) => {
                 lines.push(format!("         {refusal}"));
-                let remedy = refusal.remedy(&one.candidate, one.version.as_ref(), machine);
+                let remedy = one.remedy(machine);
                 lines.extend(remedy.map(|remedy| format!("         {}: {remedy}", styled(NAME, "remedy"))));
             }
         }

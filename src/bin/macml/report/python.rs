@@ -113,10 +113,7 @@ impl Report {
     pub(crate) fn list(seen: &[Seen], machine: &Machine) -> Self {
         let python = |one: &Seen| match &one.verdict {
             Ok(interpreter) => ReportedPython::of(interpreter),
-            Err(refusal) => {
-                let remedy = refusal.remedy(&one.candidate, one.version.as_ref(), machine);
-                ReportedPython::refused(one, refusal, remedy)
-            }
+            Err(refusal) => ReportedPython::refused(one, refusal, one.remedy(machine)),
         };
         let pythons = seen.iter().map(python).collect();
         Self { schema: SCHEMA, command: Verb::List, exit_code: 0, pythons, error: None }
