@@ -37,6 +37,7 @@
 //! | [`progress`] | events that stages report and the binary may draw |
 //! | [`pep`] | the vocabulary that Python's packaging standards fix: names, versions, markers, tags, metadata, hashes |
 //! | [`host`] | what a Mac is; looking at this one is to come |
+//! | [`python`] | interpreters: finding, judging and choosing them |
 //! | [`target`] | what is resolved for: platform, floor and Python, with the tags that fit |
 //! | [`knowledge`] | what metadata leaves out, as data with a source for each piece |
 //! | [`manifest`] | stage 1, what the user asked for |
@@ -69,7 +70,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good; [`matrix`]: cells | the same; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good; [`matrix`]: cells; [`python`]: what interpreters said | the same; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //!
@@ -90,6 +91,8 @@ pub mod progress;
 pub mod pep;
 
 pub mod host;
+
+pub mod python;
 
 pub mod target;
 

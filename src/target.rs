@@ -8,6 +8,9 @@ use crate::pep::MarkerEnv;
 use crate::pep::Tags;
 use crate::pep::Version;
 use crate::pep::tag;
+use crate::python::Arch;
+use crate::python::Machine;
+use crate::python::System;
 
 /// A platform that environments are locked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -101,6 +104,20 @@ impl Platform {
     /// Returns whether it is a Mac.
     pub fn is_mac(self) -> bool {
         self == Self::MacosArm64
+    }
+
+    /// Returns the system and the architecture of its interpreters.
+    pub fn interpreters(self) -> (System, Arch) {
+        match self {
+            Self::MacosArm64 => (System::Mac, Arch::Arm64),
+            Self::LinuxX86_64 => (System::Linux, Arch::X86_64),
+            Self::LinuxAarch64 => (System::Linux, Arch::Arm64),
+        }
+    }
+
+    /// Returns the platform of a machine with these interpreters.
+    pub fn of(machine: &Machine) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.interpreters() == (machine.system, machine.arch))
     }
 
     /// Returns the machine as `uname -m` says it.
@@ -359,6 +376,19 @@ mod tests {
         assert_eq!("3.13".parse::<PythonMinor>().unwrap().to_string(), "3.13");
         for text in ["3", "3.13.1", "3.x", "", "+3.13", "3.+13", "03.13", "3.013"] {
             assert!(text.parse::<PythonMinor>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_python_that_is_locked_for_is_the_oldest_that_is_taken() {
+        let (oldest, _) = PythonMinor::RELEASED[0];
+        assert_eq!(<(u64, u64)>::from(oldest), crate::python::OLDEST);
+        for platform in Platform::ALL {
+            let (system, arch) = platform.interpreters();
+            let env = crate::sys::Env::from_map(std::collections::BTreeMap::new(), "/".into());
+            let machine = Machine::of(&env, system, arch, std::path::Path::new("/"));
+            assert_eq!(Platform::of(&machine), Some(platform));
+            assert_eq!(arch.on(system), platform.machine());
         }
     }
 

@@ -19,7 +19,7 @@ pub struct FsError {
 }
 
 /// Whether an error says that nothing is there: neither the file nor, perhaps, a folder for it.
-fn is_absent(cause: &std::io::Error) -> bool {
+pub(super) fn is_absent(cause: &std::io::Error) -> bool {
     matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
@@ -236,6 +236,25 @@ pub fn walk(folder: &Path) -> Result<Vec<PathBuf>, FsError> {
     Ok(files)
 }
 
+/// Lists what stands in a folder by name, in order; empty when there is no such folder. Names that are not UTF-8 are left
+/// out.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn names(folder: &Path) -> Result<Vec<String>, FsError> {
+    let failed = |cause| FsError { doing: "list", path: folder.to_owned(), cause };
+    let entries = match std::fs::read_dir(folder) {
+        Err(cause) if is_absent(&cause) => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let mut names = Vec::new();
+    for entry in entries {
+        names.extend(entry.map_err(failed)?.file_name().into_string().ok());
+    }
+    names.sort();
+    Ok(names)
+}
+
 /// Holds a lock on a file until dropped; the system lets go of it when the process dies.
 #[derive(Debug)]
 pub struct FileLock {
@@ -324,6 +343,17 @@ mod tests {
         std::os::unix::fs::symlink("round", &round).unwrap();
         write_atomic(&round, b"one", Durability::Cached).unwrap_err();
         write_atomic(folder.path(), b"one", Durability::Cached).unwrap_err();
+    }
+
+    #[test]
+    fn names_are_in_order_and_of_no_folder_there_are_none() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["b", "a", "10"] {
+            File::create(folder.path().join(name)).unwrap();
+        }
+        assert_eq!(names(folder.path()).unwrap(), ["10", "a", "b"]);
+        assert!(names(&folder.path().join("none")).unwrap().is_empty());
+        assert!(names(&folder.path().join("a")).unwrap().is_empty());
     }
 
     #[test]

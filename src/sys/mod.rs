@@ -5,7 +5,11 @@
 mod env;
 pub mod fs;
 pub mod http;
+mod identity;
+pub mod process;
 mod turn;
 
 pub use env::Env;
+pub use identity::Identity;
+pub use identity::resolve;
 pub use turn::Turn;

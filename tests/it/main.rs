@@ -55,6 +55,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml python`: with the real Python of the machine, and with what only looks like one.
+mod python;
 // `macml rules`, and rules that a project ignores.
 mod rules;
 // The order of the stages, over an index in memory.

@@ -10,11 +10,13 @@ use clap::FromArgMatches as _;
 
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
+use crate::commands::python::PythonArgs;
 use crate::commands::rules::RulesArgs;
 use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
-const GROUPS: &[(&str, &[&str])] = &[("Daily", &["lock"]), ("Repair", &["why", "matrix", "rules"])];
+const GROUPS: &[(&str, &[&str])] =
+    &[("Daily", &["lock"]), ("Repair", &["why", "matrix", "rules"]), ("Plumbing", &["python"])];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -31,6 +33,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Lock(LockArgs),
     Matrix(MatrixArgs),
+    Python(PythonArgs),
     Rules(RulesArgs),
     Why(WhyArgs),
 }

@@ -16,6 +16,7 @@ use macml::pep::PackageName;
 use macml::pipeline;
 use macml::pipeline::Before;
 use macml::pipeline::Outcome;
+use macml::python;
 use macml::resolve;
 
 use crate::context::Context;
@@ -24,6 +25,7 @@ use crate::printer::Colors;
 use crate::printer::Level;
 use crate::printer::NAME;
 use crate::printer::Printer;
+use crate::printer::WARN;
 use crate::printer::styled;
 use crate::render;
 
@@ -216,6 +218,20 @@ impl CommandError {
         }
     }
 
+    /// Turns the search for a Python that found none into what people read.
+    pub(crate) fn from_python(error: python::Error) -> Self {
+        let (reasons, hint) = match &error {
+            python::Error::OtherMachine { .. } => (Vec::new(), None),
+            python::Error::Named(misfit) => (Vec::new(), misfit.remedy.clone()),
+            python::Error::None { seen, remedy, .. } => {
+                let reason = |one: &python::Misfit| format!("`{}` {}", one.seen.candidate.path.display(), one.refusal);
+                (seen.iter().map(reason).collect(), Some(remedy.clone()))
+            }
+        };
+        let hints = hint.into_iter().collect();
+        Self { reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
+    }
+
     /// Makes the one for a package that was asked about and is in no environment.
     pub(crate) fn not_in_lock(name: &PackageName, outcome: &Outcome) -> Self {
         let error = Self::new(Kind::Unsatisfiable, format!("`{name}` is in no environment: nothing asks for it"));
@@ -266,6 +282,12 @@ impl CommandError {
         }
         lines.extend(self.hints.iter().map(|hint| format!("{}: {hint}", styled(NAME, "hint"))));
         lines.join("\n") + "\n"
+    }
+
+    /// Lays it out for people who asked for something else, so that it is no failure.
+    pub(crate) fn note(&self) -> String {
+        let hints = self.hints.iter().map(|hint| format!("{}: {hint}\n", styled(NAME, "hint")));
+        format!("{}: {}\n{}", styled(WARN, "note"), self.source, hints.collect::<String>())
     }
 
     /// Writes it to stderr and returns the exit code.

@@ -52,6 +52,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
     match args.command {
         Command::Lock(args) => commands::lock::run(&args, &context, &printer),
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
+        Command::Python(args) => commands::python::run(&args, &context, &printer),
         Command::Rules(args) => commands::rules::run(&args, &context, &printer),
         Command::Why(args) => commands::why::run(&args, &context, &printer),
     }

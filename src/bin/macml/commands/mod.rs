@@ -2,5 +2,6 @@
 
 pub(crate) mod lock;
 pub(crate) mod matrix;
+pub(crate) mod python;
 pub(crate) mod rules;
 pub(crate) mod why;

@@ -5,6 +5,7 @@
 
 pub(crate) mod lock;
 pub(crate) mod matrix;
+pub(crate) mod python;
 pub(crate) mod rules;
 pub(crate) mod why;
 
