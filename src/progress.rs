@@ -19,7 +19,7 @@ pub trait Progress: Send + Sync {
         let _ = bytes;
     }
 
-    /// Wheels are to be had: so many files and bytes in all, of which `present` bytes are there already.
+    /// Wheels are to be got: so many files and bytes in all, of which `present` bytes are there already.
     fn downloading(&self, files: usize, bytes: u64, present: u64) {
         let _ = (files, bytes, present);
     }

@@ -83,8 +83,9 @@ impl Partial {
         let failed = |cause| FsError { doing: "read", path: self.path.clone(), cause };
         self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
         let (mut length, mut buffer) = (0, vec![0; 1 << 18]);
+        let mut there = (&self.file).take(self.length);
         loop {
-            match self.file.read(&mut buffer) {
+            match there.read(&mut buffer) {
                 Ok(0) => break,
                 Ok(count) => {
                     take(&buffer[..count]);
@@ -94,6 +95,7 @@ impl Partial {
                 Err(cause) => return Err(failed(cause)),
             }
         }
+        self.file.seek(SeekFrom::Start(length)).map_err(failed)?;
         self.length = length;
         Ok(())
     }

@@ -115,18 +115,11 @@ impl Downloads {
         let states = store.survey(&wanted)?;
         let (sender, ready) = mpsc::channel();
         let mut missing = Vec::new();
-        let mut present = 0;
-        for (wanted, state) in wanted.iter().zip(states) {
-            present += match state {
-                State::Whole => {
-                    let _ = sender.send(Ok(store.ready(wanted)));
-                    wanted.size
-                }
-                State::Begun(length) => {
-                    missing.push((Wanted::clone(wanted), length));
-                    length
-                }
-            };
+        for (wanted, state) in wanted.into_iter().zip(states) {
+            match state {
+                State::Whole => sender.send(Ok(store.ready(wanted))).expect("the receiver is here"),
+                State::Begun(length) => missing.push((wanted.clone(), length)),
+            }
         }
         if missing.is_empty() {
             return Ok(Self { ready, network: None, runtime: None });
@@ -137,7 +130,9 @@ impl Downloads {
             return Err(DownloadError::Offline { missing: unreachable });
         }
         let network = Arc::new(Network::new(config, progress.clone())?);
-        let total = wanted.iter().fold(0, |sum: u64, one| sum.saturating_add(one.size));
+        let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0_u64, u64::saturating_add);
+        let total = sum(&mut missing.iter().map(|(one, _)| one.size));
+        let present = sum(&mut missing.iter().map(|(_, begun)| *begun));
         let needed = total.saturating_sub(present);
         fs::create_folder(store.root())?;
         let space = disk::space(store.root())?;
@@ -152,7 +147,7 @@ impl Downloads {
             .map_err(|cause| {
                 DownloadError::Disk(fs::FsError { doing: "start threads for", path: store.root().to_owned(), cause })
             })?;
-        progress.downloading(wanted.len(), total, present);
+        progress.downloading(missing.len(), total, present);
         // Equal sizes in the order of their names, so that the same run asks in the same order.
         missing.sort_by_cached_key(|(one, _)| (std::cmp::Reverse(one.size), one.wheel.to_string()));
         let run = Arc::new(Run { network: network.clone(), store, tally: Arc::new(Tally::new(progress, needed)) });

@@ -125,6 +125,7 @@ impl Store {
         // Who had it may have finished it.
         if tokio::task::block_in_place(|| self.has(wanted))? {
             meter.set(wanted.size);
+            meter.tally.whole(wanted, 0, begun.elapsed());
             return Ok(None);
         }
         let (hasher, root) = (sha2::Digest::new(), self.root.clone());
@@ -205,8 +206,7 @@ impl Body {
         debug_assert!(self.is_whole(wanted), "nothing wrong gets the final name");
         let Self { partial, meter, root, begun, arrived, .. } = self;
         partial.publish(&store.place(wanted.sha256, "whl")).map_err(|cause| meter.tally.disk(cause, &root))?;
-        let file = wanted.wheel.to_string();
-        meter.tally.progress.downloaded(&Downloaded { file: &file, size: wanted.size, arrived, took: begun.elapsed() });
+        meter.tally.whole(wanted, arrived, begun.elapsed());
         Ok(())
     }
 }
@@ -237,6 +237,11 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn new(progress: Arc<dyn Progress>, left: u64) -> Self {
         Self { progress, left: AtomicU64::new(left) }
+    }
+
+    fn whole(&self, wanted: &Wanted, arrived: u64, took: Duration) {
+        let file = wanted.wheel.to_string();
+        self.progress.downloaded(&Downloaded { file: &file, size: wanted.size, arrived, took });
     }
 
     /// Tells a full volume from other failures.

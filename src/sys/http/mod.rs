@@ -395,12 +395,15 @@ impl Client {
             return Err(too_large());
         }
         loop {
-            let chunk = response.chunk().await.map_err(|cause| {
-                if cause.is_timeout() {
-                    return self.failure(request, cause);
+            let chunk = match response.chunk().await {
+                Ok(chunk) => chunk,
+                // All is here: how the connection ends does not matter.
+                Err(_) if transfer.checked && transfer.received == request.limit => None,
+                Err(cause) if cause.is_timeout() => return Err(self.failure(request, cause)),
+                Err(cause) => {
+                    return Err(self.broken(request, transfer.received, error::deepest(&cause.without_url())));
                 }
-                self.broken(request, transfer.received, error::deepest(&cause.without_url()))
-            })?;
+            };
             let Some(chunk) = chunk else {
                 // Without a length, an end is not told from a cut.
                 let cut = transfer.checked && size.is_none() && transfer.received < request.limit;
