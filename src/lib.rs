@@ -41,7 +41,7 @@
 //! | [`target`] | what is resolved for: platform, floor and Python, with the tags that fit |
 //! | [`knowledge`] | what metadata leaves out, as data with a source for each piece |
 //! | [`manifest`] | stage 1, what the user asked for |
-//! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache |
+//! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache; and locked wheels, whole and checked |
 //! | [`resolve`] | stage 3, which versions, or why none |
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
@@ -70,7 +70,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good; [`matrix`]: cells; [`python`]: what interpreters said | the same; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good, wheels until they are unpacked; [`matrix`]: cells; [`python`]: what interpreters said | the same; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //!

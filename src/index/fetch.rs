@@ -21,7 +21,7 @@ use super::stored;
 use crate::pep::{Metadata, PackageName, Sha256, WheelName};
 use crate::progress::Progress;
 use crate::sys::http::{
-    ByteRange, Client, Encoding, Head, HttpError, Request, Response, Settings, Sink, Validators, shown,
+    Auth, ByteRange, Client, Encoding, Head, HttpError, Request, Response, Settings, Sink, Validators, shown,
 };
 
 /// The largest page taken.
@@ -40,8 +40,8 @@ const IN_FLIGHT: usize = 50;
 const INLINE: usize = 256 << 10;
 
 /// One way to an index: itself, or a mirror.
-struct Transport {
-    via: Via,
+pub(super) struct Transport {
+    pub(super) via: Via,
     base: Url,
     /// It announced PEP 658 files and did not have one.
     no_metadata_files: AtomicBool,
@@ -56,7 +56,7 @@ type Learned = HashMap<Arc<str>, (u64, Option<Sha256>)>;
 
 /// What one transport has of a package.
 #[derive(Clone)]
-enum Got {
+pub(super) enum Got {
     Page(Arc<Page>),
     Absent,
     Offline,
@@ -233,7 +233,12 @@ impl Network {
     }
 
     /// Returns what one transport has of a package; asked once per run.
-    async fn page_via(&self, index: &IndexName, at: usize, name: &PackageName) -> Result<Got, Arc<IndexError>> {
+    pub(super) async fn page_via(
+        &self,
+        index: &IndexName,
+        at: usize,
+        name: &PackageName,
+    ) -> Result<Got, Arc<IndexError>> {
         let cell = held(&self.pages).entry((index.clone(), at, name.clone())).or_default().clone();
         cell.get_or_init(|| async {
             let transport = &self.transports[index][at];
@@ -241,6 +246,16 @@ impl Network {
         })
         .await
         .clone()
+    }
+
+    /// Returns the page that the cache has of a package, however old.
+    pub(super) fn kept_page(&self, transport: &Transport, name: &PackageName) -> Option<Arc<Page>> {
+        Some(self.cache.page(transport.base.as_str(), name)?.page)
+    }
+
+    /// Returns what to send to `url`.
+    pub(super) fn auth(&self, url: &Url) -> Option<Auth> {
+        self.credentials.of(url)
     }
 
     async fn load_page(&self, transport: &Transport, name: &PackageName) -> Result<Got, Arc<IndexError>> {
@@ -575,20 +590,20 @@ impl Network {
     /// Gets a body into memory; not from a stand-in that could not be reached before.
     async fn get(&self, transport: &Transport, request: &Request) -> Result<Response, Arc<IndexError>> {
         let _permit = self.permit().await;
-        if let Some(error) = transport.down.get() {
-            return Err(error.clone());
+        if let Some(error) = transport.down() {
+            return Err(error);
         }
         self.client().get(request).await.map_err(|cause| {
             let unreachable = cause.is_unreachable();
             let error = Arc::new(IndexError::Transport { via: transport.via.clone(), cause: cause.into() });
-            if unreachable && transport.via.mirror.is_some() {
-                let _ = transport.down.set(error.clone());
+            if unreachable {
+                transport.is_down(&error);
             }
             error
         })
     }
 
-    fn client(&self) -> &Client {
+    pub(super) fn client(&self) -> &Client {
         self.client.as_ref().expect("offline, nothing is asked")
     }
 
@@ -596,12 +611,12 @@ impl Network {
         self.in_flight.acquire().await.expect("the semaphore is never closed")
     }
 
-    fn transports(&self, index: &IndexName) -> Result<&[Transport], IndexError> {
+    pub(super) fn transports(&self, index: &IndexName) -> Result<&[Transport], IndexError> {
         self.transports.get(index).map(Vec::as_slice).ok_or_else(|| IndexError::UnknownIndex(index.to_string()))
     }
 
     /// Remembers the first fault of each kind for the end, and says so at once.
-    fn fault(&self, via: &Via, what: &str, reason: &str) {
+    pub(super) fn fault(&self, via: &Via, what: &str, reason: &str) {
         let kind = if what == "page" { "page" } else { "file" };
         if held(&self.noted).insert(format!("{via} {kind}")) {
             let text = match what {
@@ -632,6 +647,18 @@ impl Transport {
             base.set_path(&format!("{}/", base.path()));
         }
         Ok(Self { via, base, no_metadata_files: AtomicBool::new(false), down: OnceLock::new() })
+    }
+
+    /// Returns why it is not asked again.
+    pub(super) fn down(&self) -> Option<Arc<IndexError>> {
+        self.down.get().cloned()
+    }
+
+    /// Remembers that it could not be reached, if it is a stand-in.
+    pub(super) fn is_down(&self, error: &Arc<IndexError>) {
+        if self.via.mirror.is_some() {
+            let _ = self.down.set(error.clone());
+        }
     }
 
     /// Makes the one for wheels by address; it has no pages.
@@ -705,7 +732,7 @@ fn said(response: &Response) -> Said {
     }
 }
 
-fn refusal(via: &Via, request: &Request, status: u16) -> IndexError {
+pub(super) fn refusal(via: &Via, request: &Request, status: u16) -> IndexError {
     let (via, address) = (via.clone(), shown(&request.url));
     match status {
         401 | 407 => IndexError::Unauthorized { via, address, sent: request.auth.is_some() },

@@ -7,7 +7,8 @@
 //!          <─ Answer ─             │
 //!                                  ├─> mirror, mirror, …, the index itself ──> sys::http
 //!                                  ├─> simple (page text) ─> stored ─> Page
-//!                                  └─> remote_zip (METADATA inside a wheel)
+//!                                  ├─> remote_zip (METADATA inside a wheel)
+//!   locked wheels ──> download ────┘   whole files
 //! ```
 
 pub mod source;
@@ -31,6 +32,8 @@ mod foreign;
 
 mod fetch;
 mod online;
+
+pub mod download;
 
 pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;

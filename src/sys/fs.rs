@@ -211,6 +211,18 @@ pub fn kind(path: &Path) -> Result<Option<Kind>, FsError> {
     }
 }
 
+/// Returns the size of a file; `None` when there is none.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn size(path: &Path) -> Result<Option<u64>, FsError> {
+    match std::fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata.len()).filter(|_| metadata.is_file())),
+        Err(cause) if is_absent(&cause) => Ok(None),
+        Err(cause) => Err(FsError { doing: "look at", path: path.to_owned(), cause }),
+    }
+}
+
 /// Lists the files below a folder, in order, links not followed; empty when there is no such folder.
 ///
 /// # Errors

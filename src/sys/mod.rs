@@ -2,14 +2,17 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is the place that wraps them")]
 
+pub mod disk;
 mod env;
 pub mod fs;
 pub mod http;
 mod identity;
+mod partial;
 pub mod process;
 mod turn;
 
 pub use env::Env;
 pub use identity::Identity;
 pub use identity::resolve;
+pub use partial::Partial;
 pub use turn::Turn;

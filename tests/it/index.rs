@@ -431,12 +431,14 @@ fn a_broken_download_goes_on_where_it_stopped() {
 
 #[test]
 fn a_broken_download_without_ranges_starts_again() {
-    let behaviour = Behaviour { hashes: false, sizes: false, ranges: Ranges::Ignored, ..Behaviour::default() };
-    let index = FakeIndex::behaving(&large(), behaviour);
-    index.rule("/files/", 1, Action::Truncate(2 << 20));
-    let file = Run::at(&index.url()).try_complete("big").unwrap();
     let whole = &wheel::build("big", "1.0", &large().packages["big"]["1.0"])[0];
-    assert_eq!(file.sha256, Some(Sha256::of(&whole.bytes)));
+    for ranges in [Ranges::Ignored, Ranges::Shifted, Ranges::Endless] {
+        let behaviour = Behaviour { hashes: false, sizes: false, ranges, ..Behaviour::default() };
+        let index = FakeIndex::behaving(&large(), behaviour);
+        index.rule("/files/", 1, Action::Truncate(2 << 20));
+        let file = Run::at(&index.url()).try_complete("big").unwrap();
+        assert_eq!(file.sha256, Some(Sha256::of(&whole.bytes)), "{ranges:?}");
+    }
 }
 
 #[test]

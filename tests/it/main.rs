@@ -36,6 +36,8 @@ mod tidy;
 mod index;
 // What the cache keeps of whom, and for whom it counts.
 mod kept;
+// Getting locked wheels, whole and checked, whatever servers, disks and other processes do.
+mod download;
 // Wheels by path and by address, from macml.toml to the lock.
 mod direct;
 // What a person reads when an index is there, and when it is gone.

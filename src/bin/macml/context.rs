@@ -47,6 +47,8 @@ pub(crate) struct Context {
 pub(crate) enum Drawing {
     /// On the terminal behind stderr.
     Terminal,
+    /// As a line for each large thing that is done: no terminal is there, or a machine reads along.
+    Lines,
     /// Not at all.
     Nothing,
 }
@@ -83,11 +85,12 @@ impl Context {
             return Err(CommandError::usage(format!("`{other}` is not a value of MACML_COLOR"))
                 .hint("set it to `auto`, `always` or `never`, or leave it out"));
         }
-        let hidden = args.no_progress || flag(&env, "MACML_NO_PROGRESS")? || is_ci(&env) || level == Level::Quiet;
+        let hidden = args.no_progress || flag(&env, "MACML_NO_PROGRESS")? || level == Level::Quiet;
         let dumb = env.get("TERM") == Some("dumb");
         let progress = match stderr_is_terminal {
-            Terminal::Yes if !hidden && !dumb => Drawing::Terminal,
-            _ => Drawing::Nothing,
+            _ if hidden => Drawing::Nothing,
+            Terminal::Yes if !is_ci(&env) && !dumb => Drawing::Terminal,
+            _ => Drawing::Lines,
         };
         let cache_dir = path(&args.cache_dir, "MACML_CACHE_DIR");
         let config = match path(&args.config_file, "MACML_CONFIG_FILE") {
@@ -263,11 +266,14 @@ mod tests {
         };
         let none = GlobalArgs::default();
         check(&none, &[], Drawing::Terminal);
-        check(&none, &[("CI", "true")], Drawing::Nothing);
+        check(&none, &[("CI", "true")], Drawing::Lines);
         check(&none, &[("CI", "false")], Drawing::Terminal);
-        check(&none, &[("TERM", "dumb")], Drawing::Nothing);
+        check(&none, &[("TERM", "dumb")], Drawing::Lines);
         check(&none, &[("MACML_NO_PROGRESS", "1")], Drawing::Nothing);
+        check(&none, &[("MACML_NO_PROGRESS", "1"), ("CI", "true")], Drawing::Nothing);
         check(&GlobalArgs { quiet: 1, ..GlobalArgs::default() }, &[], Drawing::Nothing);
+        let piped = Context::new(&none, env(&[("HOME", "/home/x")]), Terminal::No).unwrap();
+        assert_eq!(piped.progress, Drawing::Lines);
     }
 
     #[test]

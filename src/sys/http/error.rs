@@ -77,6 +77,8 @@ pub enum HttpError {
         address: String,
         /// The limit.
         limit: u64,
+        /// How large it says to be.
+        size: Option<u64>,
     },
     /// Redirected in circles, or where we do not follow.
     #[error("`{address}` redirects to where macml does not follow: {reason}")]

@@ -284,10 +284,31 @@ impl Client {
         self.run(request, Some(sink)).await
     }
 
-    async fn run(&self, request: &Request, mut sink: Option<&mut dyn Sink>) -> Result<Head, HttpError> {
-        let mut transfer = Transfer::default();
+    /// Gets a body of `request.limit` bytes into `sink`, which has its first `received` bytes already, from whomever.
+    ///
+    /// The caller checks the whole, so the rest is asked for even where nothing says that it fits. A server that
+    /// serves no ranges, or has another file now, starts the sink again. The status is 206 when the body that ends up
+    /// in the sink came in pieces.
+    ///
+    /// # Errors
+    /// When the body does not arrive whole; what did arrive is in the sink.
+    pub async fn fetch_rest(&self, request: &Request, received: u64, sink: &mut dyn Sink) -> Result<Head, HttpError> {
+        let transfer = Transfer { received, resumable: None, checked: true };
+        self.go_on(request, transfer, Some(sink)).await
+    }
+
+    async fn run(&self, request: &Request, sink: Option<&mut dyn Sink>) -> Result<Head, HttpError> {
+        self.go_on(request, Transfer::default(), sink).await
+    }
+
+    async fn go_on(
+        &self,
+        request: &Request,
+        mut transfer: Transfer,
+        mut sink: Option<&mut dyn Sink>,
+    ) -> Result<Head, HttpError> {
         let mut tries = 0;
-        let mut gained_at = 0;
+        let mut gained_at = transfer.received;
         loop {
             tries += 1;
             // Not `as_deref_mut`, which would lend the sink for all rounds at once.
@@ -329,6 +350,16 @@ impl Client {
         let _ = (url.set_username(""), url.set_password(None));
         let head = Head { status: response.status().as_u16(), url, headers: response.headers().clone() };
         let Some(sink) = sink else { return Ok(head) };
+        let kept = |cause| HttpError::Keep { address: shown(&request.url), cause };
+        let goes_on = transfer.received > 0
+            && head.status == StatusCode::PARTIAL_CONTENT
+            && head.content_range().is_some_and(|(first, ..)| first == transfer.received);
+        let misplaced = matches!(head.status, 206 | 416) && !goes_on;
+        if transfer.received > 0 && request.range.is_none() && misplaced {
+            transfer.restart();
+            sink.restart().map_err(kept)?;
+            return Err(self.broken(request, 0, "it resumed at another place than asked".to_owned()));
+        }
         if !head.is_success() {
             // Reading a short rest lets the connection serve the next request.
             if head.content_length().is_some_and(|length| length <= 1 << 16) {
@@ -336,24 +367,18 @@ impl Client {
             }
             return Ok(head);
         }
-        let goes_on = transfer.received > 0
-            && head.status == StatusCode::PARTIAL_CONTENT
-            && head.content_range().is_some_and(|(first, ..)| first == transfer.received);
-        let kept = |cause| HttpError::Keep { address: shown(&request.url), cause };
         if transfer.received > 0 && !goes_on {
-            if request.range.is_none() && head.status == StatusCode::PARTIAL_CONTENT {
-                *transfer = Transfer::default();
-                return Err(self.broken(request, 0, "it resumed at another place than asked".to_owned()));
-            }
-            *transfer = Transfer::default();
+            transfer.restart();
             sink.restart().map_err(kept)?;
         }
-        if !goes_on {
+        if goes_on {
+            transfer.found(&head);
+        } else {
             transfer.begin(request, &head);
         }
         self.body(request, response, transfer, sink).await?;
         // A resumed transfer is the whole file to the caller.
-        let status = if goes_on && request.range.is_none() { 200 } else { head.status };
+        let status = if goes_on && request.range.is_none() && !transfer.checked { 200 } else { head.status };
         Ok(Head { status, ..head })
     }
 
@@ -364,18 +389,30 @@ impl Client {
         transfer: &mut Transfer,
         sink: &mut dyn Sink,
     ) -> Result<(), HttpError> {
-        let too_large = || HttpError::TooLarge { address: shown(&request.url), limit: request.limit };
-        if response.content_length().is_some_and(|length| length > request.limit) {
+        let size = response.content_length().map(|length| transfer.received.saturating_add(length));
+        let too_large = || HttpError::TooLarge { address: shown(&request.url), limit: request.limit, size };
+        if size.is_some_and(|size| size > request.limit) {
             return Err(too_large());
         }
         loop {
-            let chunk = response.chunk().await.map_err(|cause| {
-                if cause.is_timeout() {
-                    return self.failure(request, cause);
+            let chunk = match response.chunk().await {
+                Ok(chunk) => chunk,
+                // All is here: how the connection ends does not matter.
+                Err(_) if transfer.checked && transfer.received == request.limit => None,
+                Err(cause) if cause.is_timeout() => return Err(self.failure(request, cause)),
+                Err(cause) => {
+                    return Err(self.broken(request, transfer.received, error::deepest(&cause.without_url())));
                 }
-                self.broken(request, transfer.received, error::deepest(&cause.without_url()))
-            })?;
-            let Some(chunk) = chunk else { return Ok(()) };
+            };
+            let Some(chunk) = chunk else {
+                // Without a length, an end is not told from a cut.
+                let cut = transfer.checked && size.is_none() && transfer.received < request.limit;
+                return if cut {
+                    Err(self.broken(request, transfer.received, "it said no length".to_owned()))
+                } else {
+                    Ok(())
+                };
+            };
             transfer.received += chunk.len() as u64;
             if transfer.received > request.limit {
                 return Err(too_large());
@@ -390,9 +427,13 @@ impl Client {
             builder = builder.header(header::ACCEPT, accept);
         }
         let mut range = request.range;
-        if let Some(validator) = transfer.resumable.as_ref().filter(|_| transfer.received > 0) {
-            range = Some(ByteRange::From(transfer.received));
-            builder = text_header(builder, header::IF_RANGE, validator);
+        if transfer.received > 0 {
+            if let Some(validator) = &transfer.resumable {
+                builder = text_header(builder, header::IF_RANGE, validator);
+            }
+            if transfer.resumable.is_some() || transfer.checked {
+                range = Some(ByteRange::From(transfer.received));
+            }
         }
         if let Some(range) = range {
             let text = match range {
@@ -458,6 +499,8 @@ fn certificate_error(trust: &Trust, host: String, cause: &rustls::Error) -> Http
 struct Transfer {
     received: u64,
     resumable: Option<String>,
+    /// The caller checks the whole: it goes on without a validator too, and must have `limit` bytes.
+    checked: bool,
 }
 
 impl Transfer {
@@ -465,11 +508,25 @@ impl Transfer {
         let whole = request.range.is_none() && head.status == StatusCode::OK;
         let ranges = head.header("accept-ranges").is_some_and(|text| text.contains("bytes"));
         let plain = head.header("content-encoding").is_none() && request.encoding == Encoding::Identity;
-        // A weak ETag does not promise equal bytes.
-        let strong = head.header("etag").filter(|etag| !etag.starts_with("W/"));
-        let validator = strong.or_else(|| head.header("last-modified")).map(str::to_owned);
-        self.resumable = validator.filter(|_| whole && ranges && plain);
+        self.resumable = validator(head).filter(|_| whole && ranges && plain);
     }
+
+    /// Remembers what the rest is of, when it is somebody else's that was here before.
+    fn found(&mut self, head: &Head) {
+        if self.resumable.is_none() {
+            self.resumable = validator(head);
+        }
+    }
+
+    fn restart(&mut self) {
+        *self = Self { checked: self.checked, ..Self::default() };
+    }
+}
+
+fn validator(head: &Head) -> Option<String> {
+    // A weak ETag does not promise equal bytes.
+    let strong = head.header("etag").filter(|etag| !etag.starts_with("W/"));
+    strong.or_else(|| head.header("last-modified")).map(str::to_owned)
 }
 
 /// Whether a status is likely to be another one soon.

@@ -35,8 +35,12 @@ pub(crate) struct Behaviour {
     pub(crate) unhashed_files: BTreeSet<String>,
     /// Files that are listed and answer 404.
     pub(crate) absent_files: BTreeSet<String>,
-    /// Files whose bytes are not those promised.
+    /// Files whose bytes are not those promised, and one more.
     pub(crate) wrong_files: BTreeSet<String>,
+    /// Files with as many bytes as promised, the first of them another.
+    pub(crate) altered_files: BTreeSet<String>,
+    /// Bodies come in pieces of so many bytes, with a wait before each.
+    pub(crate) pace: Option<(usize, Duration)>,
     pub(crate) gzip: bool,
     pub(crate) cache_control: Option<String>,
     pub(crate) etag: bool,
@@ -63,6 +67,8 @@ impl Default for Behaviour {
             unhashed_files: BTreeSet::new(),
             absent_files: BTreeSet::new(),
             wrong_files: BTreeSet::new(),
+            altered_files: BTreeSet::new(),
+            pace: None,
             gzip: false,
             cache_control: None,
             etag: false,
@@ -141,6 +147,10 @@ pub(crate) enum Action {
     Truncate(usize),
     /// The proper answer, and then silence after so many bytes of its body.
     Stall(usize, Duration),
+    /// So many bytes of the proper answer, without saying how many there will be.
+    Unsized(usize),
+    /// The proper answer and then more and more, without saying how much.
+    Endless,
     Reset,
     Redirect(String),
 }
@@ -152,6 +162,7 @@ pub(crate) struct Recorded {
     /// Names in lower case.
     pub(crate) headers: BTreeMap<String, String>,
     pub(crate) status: u16,
+    /// Bytes of the body, as far as somebody took them.
     pub(crate) sent: usize,
 }
 
@@ -167,6 +178,8 @@ struct Shared {
     packages: BTreeMap<String, Vec<(Built, Rel)>>,
     behaviour: Mutex<Behaviour>,
     requests: Mutex<Vec<Recorded>>,
+    /// Answers under way, and the most there were at once.
+    busy: Mutex<(usize, usize)>,
     stop: AtomicBool,
 }
 
@@ -216,6 +229,7 @@ impl FakeIndex {
             packages,
             behaviour: Mutex::new(behaviour),
             requests: Mutex::default(),
+            busy: Mutex::default(),
             stop: AtomicBool::new(false),
         });
         let scheme = if tls.is_some() { "https" } else { "http" };
@@ -273,6 +287,27 @@ impl FakeIndex {
         self.shared.requests.lock().unwrap().clone()
     }
 
+    /// Returns the requests so far for files.
+    pub(crate) fn files(&self) -> Vec<Recorded> {
+        self.requests().into_iter().filter(|one| one.path.contains("/files/")).collect()
+    }
+
+    /// Returns how many bytes of files were sent so far.
+    pub(crate) fn sent(&self) -> usize {
+        self.files().iter().filter(|one| one.status < 300).map(|one| one.sent).sum()
+    }
+
+    /// Returns how many answers were under way at once, at most.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.shared.busy.lock().unwrap().1
+    }
+
+    /// Returns a file as it should be.
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        let mut files = self.shared.packages.values().flatten().map(|(file, _)| file);
+        files.find(|file| file.filename == name).unwrap().bytes.clone()
+    }
+
     /// Returns the paths of requests so far that have `part` in them.
     pub(crate) fn asked(&self, part: &str) -> Vec<String> {
         self.requests().into_iter().map(|one| one.path).filter(|path| path.contains(part)).collect()
@@ -326,6 +361,7 @@ fn connection<S: Read + Write>(shared: &Shared, stream: S) -> io::Result<()> {
             };
         }
         let behaviour = shared.behaviour.lock().unwrap().clone();
+        let _busy = Busy::with(shared);
         std::thread::sleep(behaviour.delay);
         if let Some(seed) = behaviour.uneven {
             let letters = path.bytes().fold(seed, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
@@ -349,10 +385,17 @@ fn connection<S: Read + Write>(shared: &Shared, stream: S) -> io::Result<()> {
             answer.headers.push("Content-Encoding: gzip".to_owned());
         }
         let sent = match &action {
-            Some(Action::Truncate(length) | Action::Stall(length, _)) => answer.body.len().min(*length),
+            Some(Action::Truncate(length) | Action::Stall(length, _) | Action::Unsized(length)) => {
+                answer.body.len().min(*length)
+            }
             _ => answer.body.len(),
         };
-        shared.requests.lock().unwrap().push(Recorded { path, headers, status: answer.status, sent });
+        let recorded = Recorded { path, headers, status: answer.status, sent };
+        let at = {
+            let mut requests = shared.requests.lock().unwrap();
+            requests.push(recorded);
+            requests.len() - 1
+        };
         if matches!(action, Some(Action::Reset)) {
             return Ok(());
         }
@@ -360,20 +403,53 @@ fn connection<S: Read + Write>(shared: &Shared, stream: S) -> io::Result<()> {
         for header in &answer.headers {
             write!(head, "{header}\r\n").unwrap();
         }
-        if answer.status != 304 {
+        let unsized_body = matches!(action, Some(Action::Unsized(_) | Action::Endless));
+        if answer.status != 304 && !unsized_body {
             write!(head, "Content-Length: {}\r\n", answer.body.len()).unwrap();
         }
         head.push_str("\r\n");
         let out = stream.get_mut();
         out.write_all(head.as_bytes())?;
-        out.write_all(&answer.body[..sent])?;
+        let (piece, wait) = behaviour.pace.unwrap_or((usize::MAX, Duration::ZERO));
+        let mut taken = 0;
+        for piece in answer.body[..sent].chunks(piece.min(1 << 16)) {
+            std::thread::sleep(wait);
+            if let Err(gone) = out.write_all(piece) {
+                shared.requests.lock().unwrap()[at].sent = taken;
+                return Err(gone);
+            }
+            taken += piece.len();
+        }
         out.flush()?;
+        if matches!(action, Some(Action::Endless)) {
+            for _ in 0..1 << 12 {
+                out.write_all(&[0; 1 << 14])?;
+            }
+        }
         if let Some(Action::Stall(_, time)) = action {
             std::thread::sleep(time);
         }
-        if sent < answer.body.len() {
+        if sent < answer.body.len() || unsized_body {
             return Ok(());
         }
+    }
+}
+
+/// An answer under way.
+struct Busy<'a>(&'a Shared);
+
+impl<'a> Busy<'a> {
+    fn with(shared: &'a Shared) -> Self {
+        let mut busy = shared.busy.lock().unwrap();
+        busy.0 += 1;
+        busy.1 = busy.1.max(busy.0);
+        Self(shared)
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.busy.lock().unwrap().0 -= 1;
     }
 }
 
@@ -415,7 +491,10 @@ impl Shared {
             if behaviour.wrong_files.contains(name) {
                 bytes.push(0);
             }
-            return ranged(behaviour.ranges, &bytes, headers.get("range"));
+            if behaviour.altered_files.contains(name) {
+                bytes[0] ^= 1;
+            }
+            return ranged(behaviour.ranges, &bytes, headers);
         }
         match behaviour.metadata_files {
             MetadataFiles::Hashed | MetadataFiles::Unhashed => Answer::body("text/plain", file.metadata.clone()),
@@ -425,11 +504,14 @@ impl Shared {
     }
 }
 
-fn ranged(ranges: Ranges, bytes: &[u8], range: Option<&String>) -> Answer {
+fn ranged(ranges: Ranges, bytes: &[u8], headers: &BTreeMap<String, String>) -> Answer {
     let mut whole = Answer::body("application/octet-stream", bytes.to_vec());
+    let etag = format!("\"{}\"", Sha256::of(bytes));
     if ranges != Ranges::Ignored {
-        whole.headers.extend(["Accept-Ranges: bytes".to_owned(), format!("ETag: \"{}\"", Sha256::of(bytes))]);
+        whole.headers.extend(["Accept-Ranges: bytes".to_owned(), format!("ETag: {etag}")]);
     }
+    let still = headers.get("if-range").is_none_or(|known| *known == etag);
+    let range = headers.get("range").filter(|_| still);
     let Some((first, last)) = range.and_then(|text| text.strip_prefix("bytes=")?.split_once('-')) else { return whole };
     let length = bytes.len();
     let (first, last) = match (first.parse::<usize>(), last.parse::<usize>()) {
@@ -440,14 +522,17 @@ fn ranged(ranges: Ranges, bytes: &[u8], range: Option<&String>) -> Answer {
         (Ok(first), Err(_)) => (first, length - 1),
         (Err(_), Err(_)) => return Answer::status(416),
     };
+    if first >= length {
+        return Answer::status(416);
+    }
     let (first, last) = if ranges == Ranges::Shifted { (first / 2, last / 2) } else { (first, last) };
     let total = if ranges == Ranges::WrongTotal { length + 7 } else { length };
-    let etag = format!("ETag: \"{}\"", Sha256::of(bytes));
     let told = match ranges {
         Ranges::Endless => format!("{max}-{max}/{total}", max = u64::MAX),
         _ => format!("{first}-{last}/{total}"),
     };
-    let headers = vec![format!("Content-Range: bytes {told}"), "Accept-Ranges: bytes".to_owned(), etag];
+    let headers =
+        vec![format!("Content-Range: bytes {told}"), "Accept-Ranges: bytes".to_owned(), format!("ETag: {etag}")];
     Answer { status: 206, headers, body: bytes[first..=last].to_vec() }
 }
 

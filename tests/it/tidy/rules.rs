@@ -222,7 +222,7 @@ pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
 }
 
 /// Crates and where they may be named. What a crate is for is said in Cargo.toml.
-const HOMES: [(&str, &[&str]); 19] = [
+const HOMES: [(&str, &[&str]); 20] = [
     ("annotate_snippets", &["src/bin/macml/"]),
     ("anstream", &["src/bin/macml/"]),
     ("anstyle", &["src/bin/macml/"]),
@@ -234,6 +234,7 @@ const HOMES: [(&str, &[&str]); 19] = [
     ("postcard", &["src/index/"]),
     ("pubgrub", &["src/resolve/"]),
     ("reqwest", &["src/sys/http"]),
+    ("rustix", &["src/sys/"]),
     ("rustls", &["src/sys/http"]),
     ("rustls_platform_verifier", &["src/sys/http"]),
     // `pep/hash.rs` for bytes at hand, the others for bytes that stream by.
