@@ -19,7 +19,7 @@
 //! PyPI, mirrors, cache -> Source ---+
 //! ```
 //!
-//! To come, in this order, each a stage that takes what the one before hands on: `install` (Lockfile to Plan to
+//! To come, in this order, each a stage that takes what the one before hands on: the rest of [`install`] (Plan to
 //! Environment, which takes the old one's place in one rename), `check` (do its libraries load on that Mac: findings) and
 //! `verify` (does its GPU compute right: a verdict). Then `doctor`, which looks at everything at once.
 //!
@@ -43,6 +43,7 @@
 //! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache |
 //! | [`resolve`] | stage 3, which versions, or why none |
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
+//! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
 //!
@@ -69,7 +70,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good; [`matrix`]: cells | the same; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good; [`matrix`]: cells; [`install`]: unpacked wheels | the same; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //!
@@ -102,6 +103,8 @@ pub mod index;
 pub mod resolve;
 
 pub mod lock;
+
+pub mod install;
 
 pub mod pipeline;
 

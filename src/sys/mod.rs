@@ -5,6 +5,7 @@
 mod env;
 pub mod fs;
 pub mod http;
+pub mod tree;
 mod turn;
 
 pub use env::Env;
