@@ -117,6 +117,9 @@ impl<R: Read + Seek> Archive<R> {
             if entry.header < end {
                 return Err(Fault::Overlap { entry: entry.path.clone() });
             }
+            if entry.header > directory {
+                return Err(Fault::Header { entry: entry.path.clone(), what: "place" });
+            }
             check_gap(&mut self.reader, end, entry.header)?;
             end = entry.check_header(&mut self.reader, directory)?;
         }
