@@ -89,13 +89,8 @@ pub fn open<R: Read + Seek>(reader: R, name: &WheelName) -> Result<Wheel<R>, Whe
 
 fn judge<R: Read + Seek>(reader: R, name: &WheelName) -> Result<Wheel<R>, Fault> {
     let mut archive = Archive::open(reader)?;
-    if archive.entries.len() > MOST_ENTRIES {
-        return Err(Fault::Entries { count: archive.entries.len() });
-    }
     let size = archive.entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size));
-    if size > ALWAYS_UNPACKED.max(archive.length.saturating_mul(MOST_TIMES)) {
-        return Err(Fault::Bomb { size, packed: archive.length });
-    }
+    check_amount(archive.entries.len(), size, archive.length)?;
     check_paths(&archive.entries)?;
     let (dist_info, data) = own_folders(&archive.entries, name)?;
     let place: HashMap<String, usize> =
@@ -183,6 +178,17 @@ enum Longer {
     None,
     Sha384(sha2::Sha384),
     Sha512(sha2::Sha512),
+}
+
+/// Checks that the files of a wheel are not more than files of wheels are.
+fn check_amount(count: usize, size: u64, packed: u64) -> Result<(), Fault> {
+    if count > MOST_ENTRIES {
+        return Err(Fault::Entries { count });
+    }
+    if size > ALWAYS_UNPACKED.max(packed.saturating_mul(MOST_TIMES)) {
+        return Err(Fault::Bomb { size, packed });
+    }
+    Ok(())
 }
 
 /// Checks that each path may be written and has a place of its own, and that entries are files or folders.
@@ -368,6 +374,17 @@ mod tests {
 
     fn wheel() -> WheelName {
         "torch-2.10.0-cp313-none-macosx_11_0_arm64.whl".parse().unwrap()
+    }
+
+    #[test]
+    fn amounts() {
+        assert!(check_amount(MOST_ENTRIES, 256 << 20, 0).is_ok());
+        assert!(check_amount(1, 200 << 30, 1 << 30).is_ok());
+        let told = |count, size, packed| check_amount(count, size, packed).unwrap_err().to_string();
+        assert_eq!(told(500_001, 0, 0), "it has 500001 entries");
+        let bomb = "it would unpack to 268435457 bytes out of 1000000, as a zip bomb does";
+        assert_eq!(told(1, (256 << 20) + 1, 1_000_000), bomb);
+        assert!(told(1, (200 << 30) + 1, 1 << 30).ends_with("as a zip bomb does"));
     }
 
     #[test]

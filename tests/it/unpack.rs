@@ -351,19 +351,27 @@ const CHILD: &str = "MACML_TEST_UNPACKS_INTO";
 #[test]
 fn child_that_unpacks() {
     let Some(folder) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let done = child_work(&folder);
+    let (name, text) = done.map_or_else(|error| ("error", error), |()| ("done", String::new()));
+    std::fs::write(folder.join(name), text).unwrap();
+}
+
+/// Unpacks two wheels, and links them where there is a folder for that.
+fn child_work(folder: &Path) -> Result<(), String> {
     let cache = WheelCache::inside(&folder.join("cache"));
-    let open = cache.open().unwrap();
+    let open = cache.open().map_err(|error| error.to_string())?;
+    let mut unpacked = Vec::new();
     for name in ["aa", "bb"] {
         let wheel = std::fs::File::open(folder.join(format!("{name}-1.0-py3-none-any.whl"))).unwrap();
-        match open.unpack(&large(name).locked(), wheel, Bytes::Checked) {
-            Ok(_) => {}
-            Err(error) => {
-                std::fs::write(folder.join("error"), error.to_string()).unwrap();
-                std::process::exit(3);
-            }
-        }
+        let done = open.unpack(&large(name).locked(), wheel, Bytes::Checked);
+        unpacked.push(done.map_err(|error| error.to_string())?);
     }
-    std::fs::write(folder.join("done"), "").unwrap();
+    let place = folder.join("place");
+    if place.exists() {
+        let plan = planned(&unpacked.iter().collect::<Vec<_>>(), "/python");
+        Linker::new(None).link(&plan, &place.join("env")).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 fn child(folder: &Path) -> Command {
@@ -428,7 +436,7 @@ fn two_processes_at_once() {
         for child in &mut children {
             let status = child.wait().unwrap();
             let error = std::fs::read_to_string(folder.path().join("error")).unwrap_or_default();
-            assert!(status.success(), "{error}");
+            assert!(status.success() && error.is_empty(), "{error}");
         }
         assert_eq!(whole_entries(&folder.path().join("cache"), &wheels), 2);
         assert_eq!(leftovers(&folder.path().join("cache")), Vec::<String>::new());
@@ -436,32 +444,45 @@ fn two_processes_at_once() {
     }
 }
 
-/// A volume of two megabytes, made in a namespace of the child's own. Where that is not allowed nothing can be filled.
+/// Runs the child where `small` is a volume of two megabytes, in a namespace of its own; returns the child's error and what
+/// is left in `small`. `None` where no volume can be made.
+fn in_small(folder: &Path, small: &str) -> Option<(String, String)> {
+    prepare(folder);
+    let script = "mount -t tmpfs -o size=2m none \"$0\" && touch mounted && \"$@\"; ls -A \"$0\" >listed";
+    let mut command = Command::new("unshare");
+    std::fs::create_dir_all(folder.join(small)).unwrap();
+    command.args(["-r", "-m", "sh", "-c", script]).arg(folder.join(small)).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", "unpack::child_that_unpacks", "--test-threads=1"]);
+    command.env(CHILD, folder).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+    let ran = command.status().is_ok_and(|status| status.success());
+    if !ran || !folder.join("mounted").exists() {
+        eprintln!("skipped: no volume can be made here");
+        return None;
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap();
+    Some((read("error"), read("listed")))
+}
+
 #[test]
 fn a_full_volume_is_one_clear_error() {
     let folder = tempfile::tempdir().unwrap();
-    prepare(folder.path());
-    let cache = folder.path().join("cache");
-    std::fs::create_dir(&cache).unwrap();
-    let script =
-        "mount -t tmpfs -o size=2m none \"$1\" || exit 77; shift; \"$@\"; code=$?; ls -A \"$0\" >listed; exit $code";
-    let exe = std::env::current_exe().unwrap();
-    let mut command = Command::new("unshare");
-    command.args(["-r", "-m", "sh", "-c", script]).arg(cache.join("wheels-v1")).arg(&cache).arg(exe);
-    command.args(["--exact", "unpack::child_that_unpacks", "--test-threads=1"]);
-    command.env(CHILD, folder.path()).current_dir(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
-    let code = command.status().ok().and_then(|status| status.code());
-    if code != Some(3) && !folder.path().join("listed").exists() {
-        return eprintln!("skipped: no volume can be made here ({code:?})");
-    }
-    let error = std::fs::read_to_string(folder.path().join("error")).unwrap();
-    let place = cache.join("wheels-v1");
-    let needed: u64 = 150 * 65_536;
+    let Some((error, left)) = in_small(folder.path(), "cache/wheels-v1") else { return };
+    let place = folder.path().join("cache/wheels-v1");
     assert!(error.starts_with("there is no room to unpack `aa-1.0-py3-none-any.whl`, which takes "), "{error}");
     assert!(error.ends_with(&format!(" bytes, into `{}`", place.display())), "{error}");
     let bytes: u64 = error.split("takes ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let needed: u64 = 150 * 65_536;
     assert!((needed..needed + 50_000).contains(&bytes), "{bytes}");
-    assert_eq!(std::fs::read_to_string(folder.path().join("listed")).unwrap(), "lock\n", "nothing is left");
+    assert_eq!(left, "lock\n", "nothing is left");
+}
+
+#[test]
+fn a_full_environment_is_one_clear_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some((error, _)) = in_small(folder.path(), "place") else { return };
+    assert_eq!(error, format!("there is no room left in `{}`", folder.path().join("place/env").display()));
+    // The cache has all of it.
+    assert_eq!(whole_entries(&folder.path().join("cache"), &prepare(folder.path())), 2);
 }
 
 #[test]
@@ -607,7 +628,7 @@ fn pip_lays_out_the_same_tree() {
         command
     };
     let wheels = at("wheels");
-    let names = ["numpy==2.2.6", "pip==25.0", "jsonschema==4.23.0", "PyYAML==6.0.2", "pytz==2025.1", "uv==0.5.0"];
+    let names = ["numpy==2.2.6", "jmespath==1.0.1", "jsonschema==4.23.0", "PyYAML==6.0.2", "pytz==2025.1", "uv==0.5.0"];
     run(pip(&["download", "--no-deps", "--only-binary=:all:", "-d"]).arg(&wheels).args(names));
     let cache = WheelCache::inside(&at("cache")).open().unwrap();
     let mut files: Vec<PathBuf> = std::fs::read_dir(&wheels).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -639,10 +660,12 @@ fn pip_lays_out_the_same_tree() {
     let theirs: BTreeMap<_, _> = tree_of(&venv).into_iter().filter(|(path, _)| !before.contains_key(path)).collect();
     let ours = tree(&at("ours"));
     // pip notes that a file by path came from there; macml tells that for the wheels that the lock has by path.
-    let paths = |tree: &BTreeMap<String, (Vec<u8>, u32)>| -> Vec<String> {
-        tree.keys().filter(|path| !path.ends_with("/direct_url.json")).cloned().collect()
+    let only = |here: &BTreeMap<String, _>, there: &BTreeMap<String, _>| -> Vec<String> {
+        let alone = |path: &&String| !there.contains_key(*path) && !path.ends_with("/direct_url.json");
+        here.keys().filter(alone).cloned().collect()
     };
-    assert_eq!(paths(&ours), paths(&theirs));
+    assert_eq!((only(&ours, &theirs), only(&theirs, &ours)), (Vec::new(), Vec::new()));
+    assert!(ours.contains_key("bin/jp.py") && ours.contains_key("bin/uv") && ours.len() > 1500, "{}", ours.len());
     let installers = ["/RECORD", "/INSTALLER"];
     for (path, (bytes, mode)) in &ours {
         let (their_bytes, their_mode) = &theirs[path];

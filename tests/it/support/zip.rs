@@ -27,6 +27,8 @@ pub(crate) struct Item {
     /// Bytes that replace others in the header before the content, and in the directory.
     pub(crate) header: Vec<(usize, Vec<u8>)>,
     pub(crate) listed: Vec<(usize, Vec<u8>)>,
+    /// More extra fields in the directory.
+    pub(crate) extra: Vec<u8>,
     /// Bytes before the entry.
     pub(crate) before: Vec<u8>,
     /// Whether the directory names it.
@@ -47,6 +49,7 @@ impl Item {
             crc: None,
             header: Vec::new(),
             listed: Vec::new(),
+            extra: Vec::new(),
             before: Vec::new(),
             hidden: false,
         }
@@ -133,12 +136,13 @@ impl Zip {
             listed.extend([0; 4]);
             listed.extend(numbers(false));
             listed.extend((item.path.len() as u16).to_le_bytes());
-            listed.extend((extra.len() as u16).to_le_bytes());
+            listed.extend(((extra.len() + item.extra.len()) as u16).to_le_bytes());
             listed.extend([0; 6]);
             listed.extend((item.mode << 16).to_le_bytes());
             listed.extend(at.to_le_bytes());
             listed.extend(&item.path);
             listed.extend(&extra);
+            listed.extend(&item.extra);
             patch(&mut listed, &item.listed);
             directory.extend(listed);
             count += 1;
