@@ -201,7 +201,7 @@ mod tests {
         }
         check(&"a".repeat(255), Ok(()));
         check(&"a".repeat(256), Err(PathFault::Long));
-        check(&"a/".repeat(500).trim_end_matches('/').to_owned(), Err(PathFault::Long));
+        check("a/".repeat(500).trim_end_matches('/'), Err(PathFault::Long));
     }
 
     #[test]

@@ -190,7 +190,8 @@ fn an_edited_file_is_not_passed_on() {
     let folder = tempfile::tempdir().unwrap();
     let cache = WheelCache::inside(&folder.path().join("cache")).open().unwrap();
     let plan_of = |unpacked: &Unpacked| planned(&[unpacked], "/python");
-    let edits: [(&str, fn(&Path)); 4] = [
+    type Edit = fn(&Path);
+    let edits: [(&str, Edit); 4] = [
         // As long as before, at once after it was unpacked.
         ("same length", |path| std::fs::write(path, "x = 2\n").unwrap()),
         ("other length", |path| std::fs::write(path, "").unwrap()),
