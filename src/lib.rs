@@ -19,7 +19,7 @@
 //! PyPI, mirrors, cache -> Source ---+
 //! ```
 //!
-//! To come, in this order, each a stage that takes what the one before hands on: `install` (Lockfile to Plan to
+//! To come, in this order, each a stage that takes what the one before hands on: the rest of [`install`] (Plan to
 //! Environment, which takes the old one's place in one rename), `check` (do its libraries load on that Mac: findings) and
 //! `verify` (does its GPU compute right: a verdict). Then `doctor`, which looks at everything at once.
 //!
@@ -44,6 +44,7 @@
 //! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache; and locked wheels, whole and checked |
 //! | [`resolve`] | stage 3, which versions, or why none |
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
+//! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
 //!
@@ -70,7 +71,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good, wheels until they are unpacked; [`matrix`]: cells; [`python`]: what interpreters said | the same; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said | the same; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //!
@@ -105,6 +106,8 @@ pub mod index;
 pub mod resolve;
 
 pub mod lock;
+
+pub mod install;
 
 pub mod pipeline;
 

@@ -270,7 +270,7 @@ pub fn names(folder: &Path) -> Result<Vec<String>, FsError> {
 /// Holds a lock on a file until dropped; the system lets go of it when the process dies.
 #[derive(Debug)]
 pub struct FileLock {
-    _file: File,
+    file: File,
 }
 
 impl FileLock {
@@ -290,14 +290,18 @@ impl FileLock {
         Self::hold(path, File::lock_shared)
     }
 
-    fn hold(path: &Path, lock: fn(&File) -> std::io::Result<()>) -> Result<Self, FsError> {
+    pub(super) fn file(&self) -> &File {
+        &self.file
+    }
+
+    pub(super) fn hold(path: &Path, lock: fn(&File) -> std::io::Result<()>) -> Result<Self, FsError> {
         let failed = |cause| FsError { doing: "lock", path: path.to_owned(), cause };
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             create_folder(folder)?;
         }
         let file = File::options().create(true).truncate(false).write(true).open(path).map_err(failed)?;
         lock(&file).map_err(failed)?;
-        Ok(Self { _file: file })
+        Ok(Self { file })
     }
 }
 

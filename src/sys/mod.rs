@@ -9,6 +9,7 @@ pub mod http;
 mod identity;
 mod partial;
 pub mod process;
+pub mod tree;
 mod turn;
 
 pub use env::Env;

@@ -40,6 +40,10 @@ mod kept;
 mod download;
 // Wheels by path and by address, from macml.toml to the lock.
 mod direct;
+// Wheels that lie, each refused by name before anything is written.
+mod hostile_wheels;
+// The cache of unpacked wheels, and trees that are linked from it.
+mod unpack;
 // What a person reads when an index is there, and when it is gone.
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.

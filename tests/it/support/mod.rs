@@ -7,3 +7,4 @@ pub(crate) mod socks;
 pub(crate) mod solving;
 pub(crate) mod universe;
 pub(crate) mod wheel;
+pub(crate) mod zip;

@@ -222,23 +222,25 @@ pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
 }
 
 /// Crates and where they may be named. What a crate is for is said in Cargo.toml.
-const HOMES: [(&str, &[&str]); 20] = [
+const HOMES: [(&str, &[&str]); 22] = [
     ("annotate_snippets", &["src/bin/macml/"]),
     ("anstream", &["src/bin/macml/"]),
     ("anstyle", &["src/bin/macml/"]),
     ("clap", &["src/bin/macml/"]),
+    ("flate2", &["src/install/archive"]),
     ("html5gum", &["src/index/"]),
+    ("icu_normalizer", &["src/install/names"]),
     ("indicatif", &["src/bin/macml/"]),
     ("pep440_rs", &["src/pep/"]),
     ("pep508_rs", &["src/pep/"]),
     ("postcard", &["src/index/"]),
     ("pubgrub", &["src/resolve/"]),
     ("reqwest", &["src/sys/http"]),
-    ("rustix", &["src/sys/"]),
     ("rustls", &["src/sys/http"]),
     ("rustls_platform_verifier", &["src/sys/http"]),
+    ("rustix", &["src/sys/"]),
     // `pep/hash.rs` for bytes at hand, the others for bytes that stream by.
-    ("sha2", &["src/pep/hash.rs", "src/sys/", "src/index/"]),
+    ("sha2", &["src/pep/hash.rs", "src/sys/", "src/index/", "src/install/"]),
     ("tempfile", &["src/sys/"]),
     ("tokio", &["src/sys/http", "src/index/"]),
     (
@@ -253,7 +255,7 @@ const HOMES: [(&str, &[&str]); 20] = [
         ],
     ),
     ("version_ranges", &["src/pep/range", "src/resolve/"]),
-    ("zip", &["src/index/remote_zip", "src/install/"]),
+    ("zip", &["src/index/remote_zip"]),
 ];
 
 pub(super) fn crate_homes(files: &[Text]) -> Vec<String> {

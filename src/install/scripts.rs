@@ -1,0 +1,279 @@
+//! Commands: entry points, and the texts of the files in `bin` that start them.
+//!
+//! A first line `#!` takes no blanks in the interpreter's path and is cut off where it is long, so that paths with
+//! either are started by `/bin/sh`, in a line that is one text to Python.
+//! <https://packaging.python.org/en/latest/specifications/entry-points/>
+
+use super::fault::Fault;
+
+/// The longest first line that every system takes, with `#!` and the line's end: Linux before 5.1 cut at 128 bytes.
+const LONGEST_FIRST_LINE: usize = 127;
+
+/// How a command is meant to be run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// In a terminal.
+    Console,
+    /// With windows. Its file is the same on a Mac and on Linux.
+    Gui,
+}
+
+/// A command that a wheel asks for.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct EntryPoint {
+    /// How it is meant.
+    pub kind: Kind,
+    /// The command.
+    pub name: String,
+    /// What is imported: `pkg.cli`.
+    pub module: String,
+    /// What is called, inside it: `main` or `App.run`.
+    pub object: String,
+}
+
+/// Reads the commands out of entry_points.txt, in order; other groups may be whatever they like.
+pub(super) fn parse(bytes: &[u8]) -> Result<Vec<EntryPoint>, Fault> {
+    let text = std::str::from_utf8(bytes).map_err(|_| Fault::EntryPoint { line: 1, reason: "is no UTF-8" })?;
+    let mut found: Vec<EntryPoint> = Vec::new();
+    let mut kind = None;
+    for (at, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+        let bad = |reason| Fault::EntryPoint { line: at + 1, reason };
+        let line = line.trim();
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(group) = line.strip_prefix('[') {
+            kind = match group.strip_suffix(']').map(str::trim) {
+                Some("console_scripts") => Some(Kind::Console),
+                Some("gui_scripts") => Some(Kind::Gui),
+                _ => None,
+            };
+            continue;
+        }
+        let Some(kind) = kind else { continue };
+        let (name, target) = line.split_once('=').ok_or(bad("has no `=`"))?;
+        let (name, target) = (name.trim(), target.trim());
+        if name.contains('/') || super::names::check(name).is_err() {
+            return Err(bad("names a command that is no file name"));
+        }
+        // `[extra]` behind the object is of old and means nothing to an installer.
+        let target = match target.split_once('[') {
+            Some((target, extras)) if extras.ends_with(']') => target.trim_end(),
+            Some(_) => return Err(bad("does not say what to call, as `module:function`")),
+            None => target,
+        };
+        let (module, object) = target.split_once(':').ok_or(bad("does not say what to call, as `module:function`"))?;
+        let (module, object) = (module.trim(), object.trim());
+        // They become part of a program.
+        if !is_dotted(module) || !is_dotted(object) {
+            return Err(bad("does not say what to call, as `module:function`"));
+        }
+        let new = EntryPoint { kind, name: name.to_owned(), module: module.to_owned(), object: object.to_owned() };
+        match found.iter().find(|other| other.name == new.name) {
+            Some(other) if (&other.module, &other.object) == (&new.module, &new.object) => {}
+            Some(_) => return Err(bad("names a command for the second time")),
+            None => found.push(new),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a text is identifiers joined by dots.
+fn is_dotted(text: &str) -> bool {
+    let identifier = |part: &str| {
+        let mut chars = part.chars();
+        chars.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+            && chars.all(|char| char.is_alphanumeric() || char == '_')
+    };
+    text.split('.').all(identifier)
+}
+
+/// Why no file of `bin` can start an interpreter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no command can name the interpreter `{}`: its path holds a control character", .0.escape_debug())]
+pub struct InterpreterError(String);
+
+/// An interpreter that commands start, by its absolute path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Interpreter(String);
+
+impl Interpreter {
+    /// Takes the path of one.
+    ///
+    /// # Errors
+    /// When it holds a line break or another control character.
+    pub fn new(path: &str) -> Result<Self, InterpreterError> {
+        if path.is_empty() || path.chars().any(char::is_control) {
+            return Err(InterpreterError(path.to_owned()));
+        }
+        Ok(Self(path.to_owned()))
+    }
+
+    /// Writes what a command begins with: one line where the system can, else two. `arguments` go before the command's.
+    fn first_lines(&self, arguments: &str) -> String {
+        let blank = if arguments.is_empty() { "" } else { " " };
+        let plain = format!("#!{}{blank}{arguments}\n", self.0);
+        if !self.0.contains(' ') && plain.len() <= LONGEST_FIRST_LINE {
+            return plain;
+        }
+        // To sh, four words; to Python, texts in a row, which are one text and do nothing.
+        let words = std::iter::once(self.0.as_str()).chain(arguments.split_whitespace()).map(quote);
+        format!("#!/bin/sh\n'exec' {} \"$0\" \"$@\"\n", words.collect::<Vec<_>>().join(" "))
+    }
+
+    /// Returns whether commands start it without `/bin/sh`.
+    fn is_direct(&self, arguments: &str) -> bool {
+        !self.first_lines(arguments).starts_with("#!/bin/sh\n")
+    }
+}
+
+/// Quotes a word so that it is the same to sh and, as one text or several in a row, to Python.
+fn quote(word: &str) -> String {
+    let mut text = String::from("'");
+    for char in word.chars() {
+        match char {
+            '\'' => text.push_str("'\"'\"'"),
+            '\\' => text.push_str("'\"\\\\\"'"),
+            other => text.push(other),
+        }
+    }
+    text.push('\'');
+    text
+}
+
+/// Writes the file in `bin` for a command.
+pub(super) fn launcher(entry: &EntryPoint, interpreter: &Interpreter) -> String {
+    let EntryPoint { module, object, .. } = entry;
+    let imported = object.split('.').next().unwrap_or(object);
+    format!(
+        "{}import sys\n\nfrom {module} import {imported}\n\nif __name__ == \"__main__\":\n    sys.exit({object}())\n",
+        interpreter.first_lines("")
+    )
+}
+
+/// What a script of `.data/scripts` begins with that is to be run by the environment's Python.
+pub(super) const PYTHON: &[u8] = b"#!python";
+
+/// Puts the environment's interpreter into the first line of a script that begins with [`PYTHON`].
+pub(super) fn rewrite(script: &[u8], interpreter: &Interpreter) -> Vec<u8> {
+    let end = script.iter().position(|byte| *byte == b'\n').map_or(script.len(), |at| at + 1);
+    let (first, rest) = script.split_at(end);
+    // `#!pythonw` is for Windows; the text behind it are the interpreter's own arguments.
+    let arguments = first.strip_prefix(PYTHON).unwrap_or_default();
+    let arguments = String::from_utf8_lossy(arguments.strip_prefix(b"w").unwrap_or(arguments));
+    let arguments = arguments.trim();
+    let arguments = if arguments.chars().any(char::is_control) { "" } else { arguments };
+    let mut text = interpreter.first_lines(arguments).into_bytes();
+    let future = rest.windows(10).any(|bytes| bytes == b"__future__");
+    if interpreter.is_direct(arguments) || std::str::from_utf8(rest).is_ok() && !future {
+        text.extend_from_slice(rest);
+        return text;
+    }
+    // A text before it would be one statement too many for `from __future__`, and the second line is too late for a
+    // script to name its encoding: it is run whole instead.
+    text.extend_from_slice(b"exec(compile(");
+    text.extend_from_slice(bytes_literal(script).as_bytes());
+    text.extend_from_slice(b", __file__, \"exec\", dont_inherit=True))\n");
+    text
+}
+
+/// Writes bytes as Python writes them.
+fn bytes_literal(bytes: &[u8]) -> String {
+    let escaped: String = bytes.escape_ascii().map(char::from).collect();
+    // What `escape_ascii` escapes, Python reads: \t, \r, \n, \', \", \\ and \x followed by two digits.
+    format!("b\"{escaped}\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(text: &str) -> Vec<(Kind, String)> {
+        let found = parse(text.as_bytes()).unwrap();
+        found.into_iter().map(|one| (one.kind, format!("{}={}:{}", one.name, one.module, one.object))).collect()
+    }
+
+    #[test]
+    fn commands_are_read() {
+        let text = "[other]\nwhat ever\n\n[console_scripts]\n# no\npip = pip._internal.cli:main\npip3.13=a:B.c [x,y]\n\
+                    [ gui_scripts ]\nidle-3=idle:run\nidle-3 = idle:run\n[console_scripts]\nnaïve=mödule:f\n";
+        let expected = [
+            (Kind::Console, "pip=pip._internal.cli:main"),
+            (Kind::Console, "pip3.13=a:B.c"),
+            (Kind::Gui, "idle-3=idle:run"),
+            (Kind::Console, "naïve=mödule:f"),
+        ];
+        assert_eq!(entry(text), expected.map(|(kind, text)| (kind, text.to_owned())));
+    }
+
+    #[test]
+    fn commands_that_cannot_be() {
+        let check = |line: &str, expected: &str| match parse(format!("[console_scripts]\n{line}").as_bytes()) {
+            Err(Fault::EntryPoint { line: 2, reason }) => assert_eq!(reason, expected, "{line}"),
+            other => panic!("{line}: {other:?}"),
+        };
+        let (name, call) = ("names a command that is no file name", "does not say what to call, as `module:function`");
+        check("x", "has no `=`");
+        for bad in ["../x = a:b", "a/b = a:b", " = a:b", ".. = a:b", "a\\b = a:b", "a\x1b = a:b"] {
+            check(bad, name);
+        }
+        for bad in ["x = a", "x = a:", "x = :b", "x = a b:c", "x = a:b()", "x = a:b;import os", "x = a:b [x", "x = 1:b"]
+        {
+            check(bad, call);
+        }
+        let twice = parse(b"[console_scripts]\nx = a:b\n[gui_scripts]\nx = a:c\n").unwrap_err();
+        assert_eq!(twice.to_string(), "line 4 of its entry_points.txt names a command for the second time");
+    }
+
+    #[test]
+    fn a_launcher_imports_and_calls() {
+        let [entry] = &parse(b"[console_scripts]\nx = pkg.cli:App.run\n").unwrap()[..] else { panic!() };
+        let python = Interpreter::new("/p/.venv/bin/python").unwrap();
+        let expected = "#!/p/.venv/bin/python\nimport sys\n\nfrom pkg.cli import App\n\nif __name__ == \"__main__\":\n    \
+                        sys.exit(App.run())\n";
+        assert_eq!(launcher(entry, &python), expected);
+    }
+
+    #[test]
+    fn long_paths_and_blanks_go_through_sh() {
+        let check = |path: &str, expected: &str| {
+            assert_eq!(Interpreter::new(path).unwrap().first_lines(""), expected);
+        };
+        check("/a/python", "#!/a/python\n");
+        check("/実験/python", "#!/実験/python\n");
+        check("/a b/python", "#!/bin/sh\n'exec' '/a b/python' \"$0\" \"$@\"\n");
+        check("/a b's $x\\y/\"`z`", "#!/bin/sh\n'exec' '/a b'\"'\"'s $x'\"\\\\\"'y/\"`z`' \"$0\" \"$@\"\n");
+        let fits = format!("/{}", "x".repeat(123));
+        check(&fits, &format!("#!{fits}\n"));
+        check(&format!("{fits}x"), &format!("#!/bin/sh\n'exec' '{fits}x' \"$0\" \"$@\"\n"));
+        for bad in ["", "/a\nb", "/a\0"] {
+            assert!(Interpreter::new(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn scripts_get_the_interpreter() {
+        let direct = Interpreter::new("/v/python").unwrap();
+        let blank = Interpreter::new("/v v/python").unwrap();
+        let check = |interpreter: &Interpreter, script: &str, expected: &str| {
+            assert_eq!(String::from_utf8(rewrite(script.as_bytes(), interpreter)).unwrap(), expected, "{script}");
+        };
+        check(&direct, "#!python\nprint()\n", "#!/v/python\nprint()\n");
+        check(&direct, "#!pythonw\r\nprint()\n", "#!/v/python\nprint()\n");
+        check(&direct, "#!python -u\n", "#!/v/python -u\n");
+        check(&direct, "#!python", "#!/v/python\n");
+        let trampoline = "#!/bin/sh\n'exec' '/v v/python' \"$0\" \"$@\"\n";
+        check(&blank, "#!python\nprint('é')\n", &format!("{trampoline}print('é')\n"));
+        check(&blank, "#!python -u\n", "#!/bin/sh\n'exec' '/v v/python' '-u' \"$0\" \"$@\"\n");
+        check(
+            &blank,
+            "#!python\n'''x'''\nfrom __future__ import annotations\n",
+            &format!(
+                "{trampoline}exec(compile(b\"#!python\\n\\'\\'\\'x\\'\\'\\'\\nfrom __future__ import annotations\\n\", \
+                 __file__, \"exec\", dont_inherit=True))\n"
+            ),
+        );
+        let latin = rewrite(b"#!python\n# coding: latin-1\nprint('\xe9')\n", &blank);
+        assert!(String::from_utf8(latin).unwrap().contains("\\xe9"));
+    }
+}
