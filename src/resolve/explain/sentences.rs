@@ -148,6 +148,7 @@ pub(super) fn sentences(told: &[Said], all: &[PythonMinor]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (text, mut minors) in merged.into_iter().take(MOST) {
         minors.sort();
+        minors.dedup();
         let names: Vec<String> = minors.iter().map(ToString::to_string).collect();
         let pythons = format!("Python {}", names.join(", "));
         let everywhere = all.iter().all(|minor| minors.contains(minor));
