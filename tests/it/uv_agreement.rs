@@ -38,6 +38,28 @@ const USUAL: [&str; 13] = [
 /// Packages that differ, by list, and why macml's answer is meant.
 const DIFFERENCES: &[(&str, &[&str], &str)] = &[
     (
+        "openvino",
+        &[
+            "httpcore",
+            "httpcore2",
+            "httpx",
+            "httpx2",
+            "huggingface-hub",
+            "tokenizers",
+            "torchaudio",
+            "transformers",
+            "truststore",
+            "typer-slim",
+        ],
+        "its torch is 2.2: torchaudio 2.11 misses symbols there, and transformers from 5.1 on act as if it were absent; \
+         the others come with the older transformers",
+    ),
+    (
+        "everyday-old-floor",
+        &["onnxruntime"],
+        "onnxruntime 1.20 to 1.23 are tagged for macOS 13.0 but built for 13.3 and 13.4, says wheels.toml; uv goes by the tag",
+    ),
+    (
         "pyvideotrans",
         &[
             "annotated-doc",
