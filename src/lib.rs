@@ -9,13 +9,14 @@
 //! becomes one [`resolve::Request`] for one [`target`], which is made from what was declared and never from the machine that
 //! runs macml. [`resolve`] searches for versions, with Python itself as one of the packages; it asks its questions through
 //! [`index::source::Source`] and does no I/O, so that the same questions have the same answer in a test, behind a mirror
-//! and on the other side of the world. The answer is a graph of releases, or an explanation with edits that were solved
-//! before being suggested. [`lock`] turns the graph into macml.lock: every file that may be installed, by name, size and
+//! and on the other side of the world. [`knowledge`] adds what metadata leaves out: which releases do not work on that
+//! Mac, which need or exclude each other, which wheel is really for which macOS. The answer is a graph of releases, or an
+//! explanation with edits that were solved before being suggested. [`lock`] turns the graph into macml.lock: every file that may be installed, by name, size and
 //! sha256, in bytes that do not depend on who wrote them.
 //!
 //! ```text
 //! macml.toml -> Manifest -> Target -+
-//!                                   +-> Request -> Resolution -> Lockfile -> macml.lock
+//!               Knowledge ----------+-> Request -> Resolution -> Lockfile -> macml.lock
 //! PyPI, mirrors, cache -> Source ---+
 //! ```
 //!
