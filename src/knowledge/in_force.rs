@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::host::Chip;
 use crate::pep::PackageName;
+use crate::pep::Specifiers;
 use crate::pep::Version;
 use crate::pep::VersionRange;
 use crate::target::Gpu;
@@ -97,11 +98,17 @@ impl InForce {
 
     /// Returns the rule for which a release does not count at all, if there is one.
     pub fn excludes(&self, name: &PackageName, version: &Version, python: PythonMinor) -> Option<&Rule> {
-        self.binding(name, version, python).map(|at| self.rule(at)).find(|rule| match &rule.says {
-            Says::Unusable => true,
-            Says::NeedsMacos(needs) => self.macos.is_some_and(|macos| !needs.contains(&macos.version())),
-            Says::NeedsPython(needs) => !needs.contains(&python.version()),
-            Says::Requires(_) | Says::Conflicts(_) | Says::Advice(_) => false,
+        let macos = self.macos?;
+        self.binding(name, version, python).map(|at| self.rule(at)).find(|rule| rule.says.excludes(macos, python))
+    }
+
+    /// Returns which releases must not be beside a side of the rule at a place; `None` where it keeps nothing apart.
+    pub fn against(&self, at: usize, side: Side) -> Option<(&PackageName, &Specifiers)> {
+        let rule = self.rule(at);
+        let Says::Conflicts(other) = &rule.says else { return None };
+        Some(match side {
+            Side::Own => (&other.name, &other.versions),
+            Side::Other => (&rule.package, &rule.versions),
         })
     }
 
@@ -176,6 +183,18 @@ impl Rule {
     /// Returns whether the rule counts on a Python.
     pub fn counts_on(&self, python: PythonMinor) -> bool {
         self.python.is_any() || self.python.contains(&python.version())
+    }
+}
+
+impl Says {
+    /// Returns whether releases of which this is said do not work there, whatever is beside them.
+    pub(super) fn excludes(&self, macos: MacosVersion, python: PythonMinor) -> bool {
+        match self {
+            Self::Unusable => true,
+            Self::NeedsMacos(needs) => !needs.contains(&macos.version()),
+            Self::NeedsPython(needs) => !needs.contains(&python.version()),
+            Self::Requires(_) | Self::Conflicts(_) | Self::Advice(_) => false,
+        }
     }
 }
 

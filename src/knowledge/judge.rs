@@ -112,9 +112,7 @@ impl<'k> Judgement<'k> {
         let broken = match &rule.says {
             Says::Requires(any_of) => !any_of.iter().any(has),
             Says::Conflicts(other) => has(other),
-            Says::Unusable => true,
-            Says::NeedsMacos(needs) => !needs.contains(&on.macos.version()),
-            Says::NeedsPython(needs) => !needs.contains(&python.version()),
+            alone @ (Says::Unusable | Says::NeedsMacos(_) | Says::NeedsPython(_)) => alone.excludes(on.macos, python),
             Says::Advice(advice) => advice.with.as_ref().is_none_or(has) && !advice.without.as_ref().is_some_and(has),
         };
         if !broken {

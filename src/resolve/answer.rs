@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use crate::diag::{Code, Finding};
 use crate::index::source::{DIRECT, File};
-use crate::knowledge::rule::Says;
-use crate::knowledge::{Demand, Side};
+use crate::knowledge::Demand;
 use crate::manifest::model::RootSource;
 use crate::pep::{ExtraName, PackageName, Point, Specifiers, Version, VersionRange};
 use crate::target::PythonMinor;
@@ -216,11 +215,7 @@ fn rules(run: &Run<'_, '_>, chosen: &BTreeMap<PackageName, Chosen>, minor: Pytho
                 Demand::Night(at, _) => names.extend([run.in_force.knowledge().one_night[at].id.as_str()]),
                 Demand::Apart(at, side) => {
                     let rule = run.in_force.rule(at);
-                    let Says::Conflicts(other) = &rule.says else { continue };
-                    let (against, versions) = match side {
-                        Side::Own => (&other.name, &other.versions),
-                        Side::Other => (&rule.package, &rule.versions),
-                    };
+                    let Some((against, versions)) = run.in_force.against(at, side) else { continue };
                     let newest = chosen.get(against).and_then(|against| against.releases.newest());
                     names.extend(newest.filter(|newest| versions.contains(newest)).map(|_| rule.id.as_str()));
                 }

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use crate::index::source::DIRECT;
-use crate::knowledge::rule::Says;
-use crate::knowledge::{Demand, Side};
+use crate::knowledge::Demand;
 use crate::manifest::model::{Root, RootSource, RootTable};
 use crate::pep::range;
 use crate::pep::{ExtraName, PackageName, Point, Version, VersionRange};
@@ -472,11 +471,7 @@ fn unmet(
         }
         Demand::Apart(at, side) => {
             let rule = run.in_force.rule(at);
-            let Says::Conflicts(other) = &rule.says else { return None };
-            let (against, versions) = match side {
-                Side::Own => (&other.name, &other.versions),
-                Side::Other => (&rule.package, &rule.versions),
-            };
+            let (against, versions) = run.in_force.against(at, side)?;
             let there = known.version(against).filter(|version| against != name && versions.contains(version))?;
             Some(Reason::rule(run, &rule.id, format!("it cannot be beside `{against}` {there}")))
         }

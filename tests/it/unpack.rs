@@ -54,8 +54,13 @@ fn link(plan: &Plan, root: &Path, mode: Option<LinkMode>) -> Linked {
     Linker::new(mode).link(plan, root).unwrap()
 }
 
-/// Reads a tree: each file with its bytes and mode.
+/// Reads a tree that has files only: each with its bytes and mode.
 fn tree(root: &Path) -> BTreeMap<String, (Vec<u8>, u32)> {
+    tree_without(root, |path| panic!("{} is no file", path.display()))
+}
+
+/// Reads the files of a tree, and tells of everything else that is no folder.
+fn tree_without(root: &Path, mut other: impl FnMut(&Path)) -> BTreeMap<String, (Vec<u8>, u32)> {
     let mut found = BTreeMap::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {
@@ -64,10 +69,11 @@ fn tree(root: &Path) -> BTreeMap<String, (Vec<u8>, u32)> {
             let kind = path.symlink_metadata().unwrap();
             if kind.is_dir() {
                 folders.push(path);
-            } else {
-                assert!(kind.is_file(), "{}", path.display());
+            } else if kind.is_file() {
                 let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
                 found.insert(name, (std::fs::read(&path).unwrap(), kind.mode() & 0o777));
+            } else {
+                other(&path);
             }
         }
     }
@@ -653,12 +659,13 @@ fn pip_lays_out_the_same_tree() {
         unpacked.iter().map(|wheel| Arriving { wheel, requested: true, direct_url: None }).collect();
     let plan = plan(&arriving, &layout, &[]).unwrap();
     link(&plan, &at("ours"), None);
-    let before = tree_of(&venv);
+    let before = tree_without(&venv, |_| {});
     run(pip(&["--python"])
         .arg(venv.join("bin/python"))
         .args(["install", "--no-deps", "--no-index", "--no-compile"])
         .args(&files));
-    let theirs: BTreeMap<_, _> = tree_of(&venv).into_iter().filter(|(path, _)| !before.contains_key(path)).collect();
+    let theirs: BTreeMap<_, _> =
+        tree_without(&venv, |_| {}).into_iter().filter(|(path, _)| !before.contains_key(path)).collect();
     let ours = tree(&at("ours"));
     // pip notes that a file by path came from there; macml tells that for the wheels that the lock has by path.
     let only = |here: &BTreeMap<String, _>, there: &BTreeMap<String, _>| -> Vec<String> {
@@ -677,25 +684,6 @@ fn pip_lays_out_the_same_tree() {
             assert_eq!(bytes, their_bytes, "{path}");
         }
     }
-}
-
-/// As [`tree`], passing over links.
-fn tree_of(root: &Path) -> BTreeMap<String, (Vec<u8>, u32)> {
-    let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            let kind = path.symlink_metadata().unwrap();
-            if kind.is_dir() {
-                folders.push(path);
-            } else if kind.is_file() {
-                let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-                found.insert(name, (std::fs::read(&path).unwrap(), kind.mode() & 0o777));
-            }
-        }
-    }
-    found
 }
 
 /// What a wheel of a thousand files costs; the bounds are far off, and the times are printed.

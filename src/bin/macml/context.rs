@@ -9,8 +9,10 @@ use macml::index::IndexAddress;
 use macml::index::Mirror;
 use macml::index::OnlineSource;
 use macml::index::source::{Source, SourceError};
-use macml::manifest::Manifest;
+use macml::manifest;
 use macml::manifest::model::IndexSpec;
+use macml::manifest::{Manifest, Project};
+use macml::pipeline;
 use macml::pipeline::Reach;
 use macml::progress::{Progress, Silent};
 use macml::sys::Env;
@@ -129,6 +131,16 @@ impl Context {
         Ok(config)
     }
 
+    /// Reads the macml.toml in reach, if there is one.
+    pub(crate) fn project(&self) -> Result<Option<Project>, CommandError> {
+        let read = match manifest::discover(&self.start, self.env.home().map(Path::new)) {
+            Err(manifest::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => Err(error),
+            Ok(path) => manifest::read(&path, &version()),
+        };
+        read.map(Some).map_err(|error| CommandError::from_pipeline(pipeline::Error::Manifest(error), self))
+    }
+
     /// Returns `path` as people know it: relative to the working folder where it lies in it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {
@@ -137,6 +149,11 @@ impl Context {
             Err(_) => path.display().to_string(),
         }
     }
+}
+
+/// Returns the version of this macml.
+pub(crate) fn version() -> semver::Version {
+    env!("CARGO_PKG_VERSION").parse().expect("cargo checks the version of the package")
 }
 
 /// Adds what a manifest says of its indexes.

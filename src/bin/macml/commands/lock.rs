@@ -149,11 +149,10 @@ impl LockArgs {
                 .hint("run it with MACML_LOCKED=0"));
         }
         let dry_run = self.dry_run || context::flag(&context.env, "MACML_DRY_RUN")?;
-        let version = env!("CARGO_PKG_VERSION").parse().expect("cargo checks the version of the package");
         Ok(Job {
             start: context.start.clone(),
             home: context.env.home().map(PathBuf::from),
-            version,
+            version: context::version(),
             only: self.env.clone(),
             upgrade: match self.upgrade {
                 true => Upgrade::Everything,

@@ -5,8 +5,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use macml::lock;
-use macml::manifest;
-use macml::manifest::Project;
 use macml::pep::Specifiers;
 use macml::pipeline;
 use macml::python;
@@ -181,7 +179,7 @@ fn wanted(args: &FindArgs, context: &Context, machine: &Machine, printer: &Print
     if let Some(minor) = args.version {
         return Ok(Wanted { minor: Some(minor.into()), suggested: minor.into(), ..any });
     }
-    let Some(project) = project(context)? else {
+    let Some(project) = context.project()? else {
         return match &args.env {
             Some(_) => Err(CommandError::usage("there is no macml.toml whose environment could be looked up")
                 .hint("go to the project's folder, or name it with `-C DIR` or `--project DIR`")),
@@ -230,17 +228,6 @@ fn wanted(args: &FindArgs, context: &Context, machine: &Machine, printer: &Print
             Wanted { within: env.python.clone(), suggested, ..any }
         }
     })
-}
-
-/// Reads the macml.toml in reach, if there is one.
-fn project(context: &Context) -> Result<Option<Project>, CommandError> {
-    let version = env!("CARGO_PKG_VERSION").parse().expect("cargo checks the version of the package");
-    let read = match manifest::discover(&context.start, context.env.home()) {
-        Err(manifest::Error::NotFound { .. }) => return Ok(None),
-        Err(error) => Err(error),
-        Ok(path) => manifest::read(&path, &version),
-    };
-    read.map(Some).map_err(|error| CommandError::from_pipeline(pipeline::Error::Manifest(error), context))
 }
 
 /// Lays out what was seen: a line for each, with what to know and to do below.

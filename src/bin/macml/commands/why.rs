@@ -25,6 +25,7 @@ use macml::resolve::held::Asking;
 use macml::resolve::resolution::HeldBy;
 
 use crate::args::FormatArg;
+use crate::context;
 use crate::context::Context;
 use crate::context::reaching;
 use crate::error;
@@ -109,7 +110,7 @@ fn answer<'k>(
     let job = Job {
         start: context.start.clone(),
         home: context.env.home().map(PathBuf::from),
-        version: env!("CARGO_PKG_VERSION").parse().expect("cargo checks the version of the package"),
+        version: context::version(),
         only: args.env.clone(),
         upgrade: Upgrade::Nothing,
         trial: Trial::default(),

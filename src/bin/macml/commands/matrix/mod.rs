@@ -13,7 +13,6 @@ use macml::host::Chip;
 use macml::index::Config;
 use macml::index::OnlineSource;
 use macml::index::source;
-use macml::manifest;
 use macml::manifest::Manifest;
 use macml::manifest::Project;
 use macml::manifest::model::EnvSpec;
@@ -171,7 +170,7 @@ fn tables(
     draw: &Arc<Draw>,
     printer: &Printer,
 ) -> Result<Vec<Table>, CommandError> {
-    let project = project(context)?;
+    let project = context.project()?;
     if let Some(project) = &project {
         let source = Source { name: context.shown(Path::new(&project.source.name)), text: project.source.text.clone() };
         project.findings.iter().for_each(|finding| printer.aside(&(render::finding(finding, Some(&source)) + "\n")));
@@ -194,17 +193,6 @@ fn tables(
 
 fn online(config: &Config, draw: &Arc<Draw>) -> Result<Box<dyn source::Source>, source::SourceError> {
     Ok(Box::new(OnlineSource::new(config, Arc::new(Transfers(draw.clone())))?))
-}
-
-/// Reads the macml.toml in reach, if there is one.
-fn project(context: &Context) -> Result<Option<Project>, CommandError> {
-    let version = env!("CARGO_PKG_VERSION").parse().expect("cargo checks the version of the package");
-    let read = match manifest::discover(&context.start, context.env.home().map(Path::new)) {
-        Err(manifest::Error::NotFound { .. }) => return Ok(None),
-        Err(error) => Err(error),
-        Ok(path) => manifest::read(&path, &version),
-    };
-    read.map(Some).map_err(|error| CommandError::from_pipeline(pipeline::Error::Manifest(error), context))
 }
 
 impl MatrixArgs {
