@@ -49,6 +49,11 @@ pub trait Progress: Send + Sync {
         let _ = (environment, platform);
     }
 
+    /// A step of bringing an environment up to date was taken.
+    fn step(&self, step: Step) {
+        let _ = step;
+    }
+
     /// Something worth one line that is no finding, such as a mirror passed over.
     fn note(&self, text: &str) {
         let _ = text;
@@ -66,6 +71,48 @@ pub struct Downloaded<'a> {
     pub arrived: u64,
     /// How long that took.
     pub took: Duration,
+}
+
+/// A step of bringing an environment up to date, in the order in which they are taken. Whatever ends the process after
+/// one of them leaves the old environment or the new one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Step {
+    /// The environments of the project are this process's to change.
+    Begun,
+    /// All wheels are in the cache, unpacked.
+    Unpacked,
+    /// A folder for the new generation is there.
+    Made,
+    /// Its files are there, those of the wheels and its own.
+    Linked,
+    /// Its modules are compiled, if that was asked for.
+    Compiled,
+    /// It has its stamp.
+    Stamped,
+    /// It has its name.
+    Published,
+    /// The project's link leads to it.
+    Activated,
+    /// This user is known to have built it.
+    Recorded,
+    /// Generations that are no longer needed are gone.
+    Cleaned,
+}
+
+impl Step {
+    /// Every step.
+    pub const ALL: [Self; 10] = [
+        Self::Begun,
+        Self::Unpacked,
+        Self::Made,
+        Self::Linked,
+        Self::Compiled,
+        Self::Stamped,
+        Self::Published,
+        Self::Activated,
+        Self::Recorded,
+        Self::Cleaned,
+    ];
 }
 
 /// Says nothing.

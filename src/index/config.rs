@@ -9,8 +9,8 @@ use super::builtin;
 use super::user_config::UserConfig;
 use crate::diag::Finding;
 use crate::diag::Source;
-use crate::sys::Env;
 use crate::sys::fs::{self, FsError};
+use crate::sys::{Env, Folder};
 
 /// How indexes are reached in one run.
 #[derive(Clone, Debug)]
@@ -206,20 +206,14 @@ impl Mirror {
 
 /// Returns where config.toml is looked for: `$XDG_CONFIG_HOME/macml`, else `~/.config/macml`.
 pub fn config_file(env: &Env) -> Option<PathBuf> {
-    Some(base(env, "XDG_CONFIG_HOME", ".config")?.join("macml/config.toml"))
+    Some(env.folder(Folder::Config)?.join("macml/config.toml"))
 }
 
 fn default_cache(env: &Env) -> Option<PathBuf> {
     match env.get("MACML_CACHE_DIR") {
         Some(folder) => Some(env.cwd().join(folder)),
-        None => Some(base(env, "XDG_CACHE_HOME", ".cache")?.join("macml")),
+        None => Some(env.folder(Folder::Cache)?.join("macml")),
     }
-}
-
-fn base(env: &Env, variable: &str, below_home: &str) -> Option<PathBuf> {
-    // The specification has relative paths ignored.
-    let named = env.get(variable).map(Path::new).filter(|path| path.is_absolute());
-    named.map(Path::to_owned).or_else(|| Some(env.home()?.join(below_home)))
 }
 
 fn switch(env: &Env, variable: &'static str) -> Result<Option<bool>, ConfigError> {

@@ -41,4 +41,31 @@ impl Env {
     pub fn home(&self) -> Option<&Path> {
         self.get("HOME").map(Path::new)
     }
+
+    /// Returns the folder for a kind of files of this user, such as `~/.local/state`; `None` without a home.
+    pub fn folder(&self, kind: Folder) -> Option<PathBuf> {
+        let (variable, below_home) = match kind {
+            Folder::Cache => ("XDG_CACHE_HOME", ".cache"),
+            Folder::Config => ("XDG_CONFIG_HOME", ".config"),
+            Folder::Data => ("XDG_DATA_HOME", ".local/share"),
+            Folder::State => ("XDG_STATE_HOME", ".local/state"),
+        };
+        // The specification has relative paths ignored.
+        let named = self.get(variable).map(Path::new).filter(|path| path.is_absolute());
+        named.map(Path::to_owned).or_else(|| Some(self.home()?.join(below_home)))
+    }
+}
+
+/// Kinds of files of a user, each in a folder of its own, by the XDG base directory specification: on Macs too, where
+/// people of the command line look for them there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Folder {
+    /// What can be made again.
+    Cache,
+    /// Settings.
+    Config,
+    /// What is kept.
+    Data,
+    /// What was noted, and is of use on this machine only.
+    State,
 }

@@ -12,7 +12,7 @@ pub mod process;
 pub mod tree;
 mod turn;
 
-pub use env::Env;
+pub use env::{Env, Folder};
 pub use identity::Identity;
 pub use identity::resolve;
 pub use partial::Partial;

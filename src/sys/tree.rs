@@ -222,6 +222,32 @@ pub fn rename(from: &Path, to: &Path) -> Result<(), FsError> {
     std::fs::rename(from, to).map_err(failed("rename to", to))
 }
 
+/// Returns what a symbolic link leads to, as it is written there; `None` when nothing or something else stands there.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn read_link(path: &Path) -> Result<Option<PathBuf>, FsError> {
+    match std::fs::read_link(path) {
+        Ok(target) => Ok(Some(target)),
+        // What is no link is an invalid argument to the system.
+        Err(cause)
+            if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidInput) =>
+        {
+            Ok(None)
+        }
+        Err(cause) => Err(failed("look at", path)(cause)),
+    }
+}
+
+/// Makes a symbolic link at `path`, where nothing may be.
+///
+/// # Errors
+/// When that is not possible; on volumes without symbolic links that is so.
+#[cfg(unix)]
+pub fn symlink(target: &Path, path: &Path) -> Result<(), FsError> {
+    std::os::unix::fs::symlink(target, path).map_err(failed("make the link", path))
+}
+
 /// Removes a folder with all that is in it, if it is there.
 ///
 /// # Errors

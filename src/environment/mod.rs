@@ -1,0 +1,34 @@
+//! Environments on disk: a project's generations, the link to the one that counts, and what is known of each.
+//!
+//! In: a plan of files, an interpreter, and what a project says of its environment. Out: a generation, built beside those
+//! that are there, which takes the place of the one before in one rename.
+//!
+//! ```text
+//! project/
+//!   .venv -> .macml/env/default/<content>.<number>     the only thing that is ever replaced
+//!   .macml/
+//!     .gitignore                                       `*`: nothing in here is the project's
+//!     env/lock                                         held while generations come or go
+//!     env/default/<content>.<number>/                  a generation: a virtual environment (PEP 405)
+//!       pyvenv.cfg, bin/, lib/, …
+//!       macml-stamp.json                               written last; without a whole one it is no generation
+//!       macml-in-use                                   locked, shared, by whoever runs something in it
+//!     env/default/.new-…                               being built: swept when nobody builds
+//! ~/.local/state/macml/built/<digest>.json             what this user's macml built for a project (`trust`)
+//! ```
+//!
+//! Knows nothing of manifests, indexes and solving.
+
+mod activation;
+mod fit;
+mod generation;
+mod place;
+mod stamp;
+mod trust;
+
+pub use activation::{Activation, Change};
+pub use fit::{Fit, Unfit, fit};
+pub use generation::{Activated, Building, Error, Generation, GenerationName, Generations, InUse, Replace, Retired};
+pub use place::{Place, Standing};
+pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};
+pub use trust::{Built, Known};
