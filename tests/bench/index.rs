@@ -12,8 +12,10 @@ use crate::record;
 /// What the server answers to one path.
 #[derive(Clone)]
 pub(crate) struct Entry {
-    /// The body as it is.
+    /// The body as it is; empty where it is a file.
     pub(crate) body: Vec<u8>,
+    /// The file that the body is, for what is too large to be kept in memory.
+    pub(crate) file: Option<PathBuf>,
     /// The body packed, where the real index would pack it.
     pub(crate) gzip: Option<Vec<u8>>,
     /// Names the body.
@@ -29,12 +31,14 @@ pub(crate) enum Kind {
     Page,
     /// A metadata file: never changes.
     Metadata,
+    /// A wheel: never changes.
+    Wheel,
 }
 
 impl Entry {
     pub(crate) fn new(body: Vec<u8>, kind: Kind) -> Self {
         let etag = format!("\"{}\"", Sha256::of(&body));
-        Self { body, gzip: None, etag, kind }
+        Self { body, file: None, gzip: None, etag, kind }
     }
 }
 
@@ -47,14 +51,9 @@ pub(crate) struct Index {
 }
 
 impl Index {
-    /// Serves what lies under `folder`, and records there what is missing.
-    pub(crate) fn recorded(folder: PathBuf) -> Self {
-        Self { entries: RwLock::default(), recordings: Some(folder), fetched: AtomicUsize::new(0) }
-    }
-
-    /// Serves `entries` and nothing else.
-    pub(crate) fn made(entries: HashMap<String, Option<Arc<Entry>>>) -> Self {
-        Self { entries: RwLock::new(entries), recordings: None, fetched: AtomicUsize::new(0) }
+    /// Serves `entries`, and, where there is a folder for recordings, what lies there or is recorded there on demand.
+    pub(crate) fn new(entries: HashMap<String, Option<Arc<Entry>>>, recordings: Option<PathBuf>) -> Self {
+        Self { entries: RwLock::new(entries), recordings, fetched: AtomicUsize::new(0) }
     }
 
     /// Returns how many answers had to be got from PyPI or from the disk since the start: a timed run in which this
@@ -92,6 +91,10 @@ fn load(folder: &Path, question: &record::Question) -> Option<Entry> {
                 return None;
             }
         }
+    }
+    if question.kind() == Kind::Wheel {
+        let etag = format!("\"{}\"", file.file_name()?.display());
+        return Some(Entry { body: Vec::new(), file: Some(file), gzip: None, etag, kind: Kind::Wheel });
     }
     let mut entry = Entry::new(std::fs::read(&file).unwrap(), question.kind());
     if entry.kind == Kind::Page {

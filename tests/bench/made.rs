@@ -43,7 +43,7 @@ pub(crate) fn universe(size: usize) -> Index {
         let page = serde_json::to_vec(&page).expect("JSON stays JSON");
         entries.insert(format!("/simple/{}/", name(at)), Some(Arc::new(Entry::new(page, Kind::Page))));
     }
-    Index::made(entries)
+    Index::new(entries, None)
 }
 
 fn name(at: usize) -> String {

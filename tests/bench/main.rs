@@ -20,6 +20,7 @@ mod made;
 mod measure;
 mod record;
 mod researcher;
+mod samples;
 mod server;
 mod tools;
 mod uv;
@@ -28,8 +29,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use index::Index;
-use measure::{Contest, Row, Samples};
+use measure::{Contest, Row};
 use researcher::ROOTS;
+use samples::Samples;
 use server::Server;
 use tools::{Bench, Project, Tool};
 
@@ -109,7 +111,7 @@ fn main() {
 
 /// Times the researcher's project.
 fn project(options: &Options, bench: &Bench) {
-    let index = Index::recorded(bench.target().join("bench-index"));
+    let index = Index::new(std::collections::HashMap::new(), Some(bench.target().join("bench-index")));
     let contest = Contest {
         runs: options.runs,
         tools: &options.tools,

@@ -1,8 +1,8 @@
-//! Rows of the table: what is prepared, what is timed, and how it is written down.
+//! Rows of the table: what is prepared, and what is timed.
 
-use std::fmt;
 use std::time::Instant;
 
+use crate::samples::{Samples, Unit};
 use crate::server::Server;
 use crate::tools::{Bench, Folder, Project, Tool};
 
@@ -32,31 +32,6 @@ impl Row {
             Self::Nothing => "lock with nothing to do",
             Self::Memory => "peak memory of lock, empty cache",
         }
-    }
-}
-
-/// What was measured of one tool for one row.
-pub(crate) struct Samples {
-    row: Row,
-    /// Milliseconds, or MiB; sorted.
-    values: Vec<f64>,
-}
-
-impl Samples {
-    fn median(&self) -> f64 {
-        self.values[self.values.len() / 2]
-    }
-}
-
-impl fmt::Display for Samples {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let show = |value: f64| match self.row {
-            Row::Memory => format!("{value:.0} MiB"),
-            _ if value < 1000.0 => format!("{value:.0} ms"),
-            _ => format!("{:.2} s", value / 1000.0),
-        };
-        let (least, most) = (self.values[0], self.values[self.values.len() - 1]);
-        write!(out, "{} ({}–{})", show(self.median()), show(least), show(most))
     }
 }
 
@@ -90,13 +65,8 @@ pub(crate) fn row(row: Row, contest: &Contest<'_>) -> Vec<Samples> {
             values.push(sample(row, folder, &contest.server));
         }
     }
-    values
-        .into_iter()
-        .map(|mut values| {
-            values.sort_by(f64::total_cmp);
-            Samples { row, values }
-        })
-        .collect()
+    let unit = if row == Row::Memory { Unit::Mebibytes } else { Unit::Milliseconds };
+    values.into_iter().map(|values| Samples::new(unit, values)).collect()
 }
 
 fn sample(row: Row, folder: &Folder<'_>, server: &Server) -> f64 {

@@ -15,18 +15,23 @@ pub(crate) enum Question {
     Page(String),
     /// The metadata file of the wheel at this path of PyPI's file host.
     Metadata(String),
+    /// The wheel at this path.
+    Wheel(String),
 }
 
 impl Question {
-    /// Understands `/simple/NAME/` and `/files/….whl.metadata`.
+    /// Understands `/simple/NAME/`, `/files/….whl.metadata` and `/files/….whl`.
     pub(crate) fn from_path(path: &str) -> Option<Self> {
         if let Some(name) = path.strip_prefix("/simple/") {
             let name = name.trim_end_matches('/');
             let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
             return (!name.is_empty() && name.chars().all(plain)).then(|| Self::Page(name.to_owned()));
         }
-        let wheel = path.strip_prefix("/files/")?.strip_suffix(".metadata")?;
-        (wheel.ends_with(".whl") && !wheel.contains("..")).then(|| Self::Metadata(wheel.to_owned()))
+        let file = path.strip_prefix("/files/").filter(|file| !file.contains(".."))?;
+        match file.strip_suffix(".metadata") {
+            Some(wheel) => wheel.ends_with(".whl").then(|| Self::Metadata(wheel.to_owned())),
+            None => file.ends_with(".whl").then(|| Self::Wheel(file.to_owned())),
+        }
     }
 
     /// Where the answer is kept, under the folder of recordings.
@@ -34,6 +39,7 @@ impl Question {
         match self {
             Self::Page(name) => Path::new("simple").join(format!("{name}.json")),
             Self::Metadata(wheel) => Path::new("files").join(format!("{wheel}.metadata")),
+            Self::Wheel(wheel) => Path::new("files").join(wheel),
         }
     }
 
@@ -41,6 +47,7 @@ impl Question {
         match self {
             Self::Page(_) => Kind::Page,
             Self::Metadata(_) => Kind::Metadata,
+            Self::Wheel(_) => Kind::Wheel,
         }
     }
 }
@@ -57,6 +64,8 @@ pub(crate) fn fetch(question: &Question) -> Option<Vec<u8>> {
             let address = format!("https://{}/{wheel}", file_host());
             Some(curl(&[&format!("{address}.metadata")]).unwrap_or_else(|| metadata_inside(&address)))
         }
+        // The later limit counts: a large one takes its time.
+        Question::Wheel(wheel) => curl(&["--max-time", "1800", &format!("https://{}/{wheel}", file_host())]),
     }
 }
 

@@ -72,8 +72,11 @@ fn serve(stream: &TcpStream, index: &Index, delay: Duration) -> std::io::Result<
         if !delay.is_zero() {
             std::thread::sleep(delay);
         }
-        let answer = answer(&request, index.get(&request.path).as_deref());
-        writer.write_all(&answer)?;
+        let entry = index.get(&request.path);
+        writer.write_all(&answer(&request, entry.as_deref()))?;
+        if let (Some(file), Body::Send) = (entry.as_ref().and_then(|entry| entry.file.as_ref()), request.head_only) {
+            std::io::copy(&mut std::fs::File::open(file)?, &mut writer)?;
+        }
     }
     Ok(())
 }
@@ -111,7 +114,7 @@ fn answer(request: &Request, entry: Option<&Entry>) -> Vec<u8> {
     };
     let (content, cache) = match entry.kind {
         Kind::Page => ("application/vnd.pypi.simple.v1+json", "max-age=600, public"),
-        Kind::Metadata => ("application/octet-stream", "max-age=365000000, immutable, public"),
+        Kind::Metadata | Kind::Wheel => ("application/octet-stream", "max-age=365000000, immutable, public"),
     };
     let headers =
         format!("Date: {date}\r\nETag: {}\r\nCache-Control: {cache}\r\nVary: Accept, Accept-Encoding\r\n", entry.etag);
@@ -122,7 +125,10 @@ fn answer(request: &Request, entry: Option<&Entry>) -> Vec<u8> {
         (Some(packed), Packing::Gzip) => (packed, "Content-Encoding: gzip\r\n"),
         _ => (&entry.body, ""),
     };
-    let length = body.len();
+    let length = match &entry.file {
+        Some(file) => std::fs::metadata(file).map_or(0, |found| found.len()),
+        None => body.len() as u64,
+    };
     let mut answer =
         format!("HTTP/1.1 200 OK\r\n{headers}{encoding}Content-Type: {content}\r\nContent-Length: {length}\r\n\r\n")
             .into_bytes();

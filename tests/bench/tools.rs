@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::measure::Row;
+use crate::samples;
 use crate::server::Server;
 use crate::uv;
 use crate::uv::output;
@@ -163,17 +164,8 @@ impl Folder<'_> {
     pub(crate) fn run(&self, row: Row) -> Option<f64> {
         let words = self.words(row);
         if row == Row::Memory {
-            // The kernel's own count, which only a parent can ask for.
-            const PEAK: &str = "\
-import resource, subprocess, sys
-code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL)
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(code)";
-            let mut command = Command::new(&self.bench.interpreter);
-            let text = output(self.dress(command.args(["-c", PEAK]).args(&words)));
-            let peak: f64 = text.trim().parse().expect("Python prints a number");
-            // Bytes on a Mac, KiB elsewhere.
-            return Some(if cfg!(target_os = "macos") { peak / 1024.0 / 1024.0 } else { peak / 1024.0 });
+            let mut command = samples::weighed(&self.bench.interpreter, &words);
+            return Some(samples::weight(&output(self.dress(&mut command))));
         }
         output(self.dress(Command::new(&words[0]).args(&words[1..])));
         None
