@@ -108,8 +108,9 @@ mod tests {
         }
     }
 
-    /// Sources: <https://github.com/archspec/archspec-json> (M1, M3 Max, M5, Intel), its pull request 46 of archspec
-    /// (`Apple processor`), <https://github.com/yorickdowne/get-macos-runner-hardware/pull/1> (virtual). The rest is made.
+    /// Recorded: M1, M3 Max, M5 and i7-6700K in <https://github.com/archspec/archspec-json>, `Apple processor` in
+    /// <https://github.com/archspec/archspec/pull/46>, the virtual M1 in
+    /// <https://github.com/yorickdowne/get-macos-runner-hardware/pull/1>. The others are made.
     #[test]
     fn names_of_processors() {
         let check = |name: &str, expected: &str| {

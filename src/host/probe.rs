@@ -110,7 +110,10 @@ fn sysctl(_name: &'static str) -> io::Result<Option<Vec<u8>>> {
 }
 
 #[cfg(target_os = "macos")]
-#[expect(unsafe_code, reason = "nothing in the standard library asks sysctl, and the program of that name is slow to start")]
+#[expect(
+    unsafe_code,
+    reason = "nothing in the standard library asks sysctl, and the program of that name is slow to start"
+)]
 fn sysctl(name: &'static str) -> io::Result<Option<Vec<u8>>> {
     use std::ffi::{CString, c_char, c_int, c_void};
     // SAFETY: this is the declaration of <sys/sysctl.h>.
@@ -189,7 +192,8 @@ mod tests {
     #[test]
     fn an_intel_mac_has_neither_rosetta_nor_arm64() {
         let intel = Mac::m3_max().without("sysctl.proc_translated").without("hw.optional.arm64");
-        let host = intel.with("machdep.cpu.brand_string", b"Intel(R) Core(TM) i7-8700B CPU @ 3.20GHz\0").read().unwrap();
+        let host =
+            intel.with("machdep.cpu.brand_string", b"Intel(R) Core(TM) i7-8700B CPU @ 3.20GHz\0").read().unwrap();
         assert_eq!((host.process, host.arm64), (Process::Native, Some(false)));
     }
 
