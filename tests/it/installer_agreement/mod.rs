@@ -320,13 +320,13 @@ fn the_comparison_can_fail() {
     let tree = |files: &[(&str, &str, bool)]| -> Tree {
         let site = site();
         let mut tree: Tree = BTreeMap::new();
-        let mut record = format!("x-1.dist-info/RECORD,,\n");
+        let mut rows = vec!["x-1.dist-info/RECORD,,".to_owned()];
         for (path, text, program) in files {
             let digest = base64(Sha256::of(text.as_bytes()).as_bytes());
-            record.push_str(&format!("{path},sha256={digest},{}\n", text.len()));
+            rows.push(format!("{path},sha256={digest},{}", text.len()));
             tree.insert(from_site(path), (text.as_bytes().to_vec(), *program));
         }
-        tree.insert(format!("{site}x-1.dist-info/RECORD"), (record.into_bytes(), false));
+        tree.insert(format!("{site}x-1.dist-info/RECORD"), (rows.join("\n").into_bytes(), false));
         tree
     };
     let ours = "#!/python\nimport sys\n\nfrom x import y\n\nif __name__ == \"__main__\":\n    sys.exit(y())\n";
