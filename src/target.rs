@@ -174,11 +174,16 @@ impl MacosVersion {
 
     /// Returns the lowest release of Darwin, the kernel, that this macOS has.
     ///
-    /// 11 has Darwin 20, and each year adds one to both but for 2025, when macOS went from 15 to 26. The second number
-    /// of Darwin is that of macOS or one more.
+    /// 11 has Darwin 20 and each year added one to both, until macOS went from 15 to 26 and Darwin only to 25. From 27 on
+    /// both have one number (<https://github.com/sindresorhus/macos-release/pull/21>). The second number of Darwin is that
+    /// of macOS or one more.
     pub fn darwin(self) -> Version {
-        let years = if self.major >= 26 { self.major - 1 } else { self.major + 9 };
-        Version::new([u64::from(years), u64::from(self.minor), 0])
+        let major = match self.major {
+            27.. => self.major,
+            26 => 25,
+            before => before + 9,
+        };
+        Version::new([u64::from(major), u64::from(self.minor), 0])
     }
 
     /// Lists the versions from this one up that there may be: majors with their minors, up to the newest major known.
@@ -345,8 +350,8 @@ mod tests {
         check_darwin("14.5", "23.5.0");
         check_darwin("15", "24.0.0");
         check_darwin("26.1", "25.1.0");
-        check_darwin("27.0", "26.0.0");
-        check_darwin("28.0", "27.0.0");
+        check_darwin("27.0", "27.0.0");
+        check_darwin("28.0", "28.0.0");
     }
 
     #[test]
