@@ -283,6 +283,16 @@ pub fn put_link(target: &Path, path: &Path, making: &[&Path], prefix: &str, over
     Err(error(last.unwrap_or_else(|| ErrorKind::NotFound.into())))
 }
 
+/// Finds out whether a symbolic link can be made in a folder, by making one that leads nowhere for a moment.
+///
+/// # Errors
+/// When not.
+#[cfg(unix)]
+pub fn may_link(folder: &Path, prefix: &str) -> Result<(), FsError> {
+    let make = |name: &Path| std::os::unix::fs::symlink("nowhere", name);
+    tempfile::Builder::new().prefix(prefix).make_in(folder, make).map(drop).map_err(failed("make a link in", folder))
+}
+
 /// What [`put_link`] may replace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
