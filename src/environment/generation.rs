@@ -133,7 +133,7 @@ impl Generation {
     /// # Errors
     /// When it is gone, or cannot be locked.
     pub fn hold(&self) -> Result<InUse, FsError> {
-        unimplemented!()
+        FileLock::shared(&self.path.join("macml-in-use")).map(InUse)
     }
 
     /// Lists what is in it and was not put there by macml: distributions and files beside them that its stamp does not
@@ -152,7 +152,7 @@ impl InUse {
     /// # Errors
     /// When the system does not allow that.
     pub fn inherited(self) -> Result<Self, FsError> {
-        unimplemented!()
+        self.0.inherited().map(Self)
     }
 }
 
@@ -169,8 +169,10 @@ impl Generations {
     ///
     /// # Errors
     /// When that cannot be told.
-    pub fn current(_place: &Place) -> Result<Option<Generation>, FsError> {
-        unimplemented!()
+    pub fn current(place: &Place) -> Result<Option<Generation>, FsError> {
+        let super::place::Standing::Ours(path) = place.standing()? else { return Ok(None) };
+        let Some(generation) = Generation::at(&path) else { return Ok(None) };
+        Ok(generation.stamp()?.is_some().then_some(generation))
     }
 
     /// Lists the whole generations of an environment, the newest first.

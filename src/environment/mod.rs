@@ -15,11 +15,13 @@
 //!       macml-in-use                                   locked, shared, by whoever runs something in it
 //!     env/default/.new-…                               being built: swept when nobody builds
 //! ~/.local/state/macml/built/<digest>.json             what this user's macml built for a project (`trust`)
+//! ~/.local/state/macml/cpu/<digest>/sitecustomize.py   hides the GPU from a Python (`without_gpu`)
 //! ```
 //!
 //! Knows nothing of manifests, indexes and solving.
 
 mod activation;
+mod cpu;
 mod fit;
 mod generation;
 mod place;
@@ -27,6 +29,7 @@ mod stamp;
 mod trust;
 
 pub use activation::{Activation, Change};
+pub use cpu::without_gpu;
 pub use fit::{Fit, Unfit, fit};
 pub use generation::{Activated, Building, Error, Generation, GenerationName, Generations, InUse, Replace, Retired};
 pub use place::{Place, Standing};

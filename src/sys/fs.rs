@@ -1,7 +1,7 @@
 //! Files. Every error names the path.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -45,6 +45,22 @@ pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
         Err(cause) if is_absent(&cause) => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
     }
+}
+
+/// Reads the first bytes of a file, at most so many; `None` when there is none.
+///
+/// # Errors
+/// On any other failure.
+pub fn read_start(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FsError> {
+    let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(cause) if is_absent(&cause) => return Ok(None),
+        Err(cause) => return Err(failed(cause)),
+    };
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some(bytes))
 }
 
 /// Opens a file for reading; `None` when there is none.
@@ -288,6 +304,16 @@ impl FileLock {
     /// As for [`FileLock::exclusive`].
     pub fn shared(path: &Path) -> Result<Self, FsError> {
         Self::hold(path, File::lock_shared)
+    }
+
+    /// Keeps it held by programs that this process starts, or becomes.
+    ///
+    /// # Errors
+    /// When the system does not allow that.
+    pub fn inherited(self) -> Result<Self, FsError> {
+        let failed = |cause: rustix::io::Errno| FsError { doing: "lock", path: PathBuf::new(), cause: cause.into() };
+        rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty()).map_err(failed)?;
+        Ok(self)
     }
 
     pub(super) fn file(&self) -> &File {
