@@ -312,8 +312,10 @@ impl FileLock {
     /// When the system does not allow that.
     pub fn inherited(self) -> Result<Self, FsError> {
         let failed = |cause: rustix::io::Errno| FsError { doing: "lock", path: PathBuf::new(), cause: cause.into() };
-        rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty()).map_err(failed)?;
-        Ok(self)
+        // Scripts take the descriptors below ten for their own.
+        let file = rustix::io::fcntl_dupfd_cloexec(&self.file, 64).map_or(self.file, File::from);
+        rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(failed)?;
+        Ok(Self { file })
     }
 
     pub(super) fn file(&self) -> &File {

@@ -55,8 +55,7 @@ fn ctrl_c_is_the_command_s() {
     made.project.write(
         "wait.py",
         "import sys, time\n\
-         print('ready', flush=True)\n\
-         try:\n    time.sleep(60)\n\
+         try:\n    print('ready', flush=True)\n    time.sleep(60)\n\
          except KeyboardInterrupt:\n    print('caught', flush=True)\n\
          if sys.argv[1:]: sys.exit(3)\n\
          print('again', flush=True)\ntime.sleep(60)\n",

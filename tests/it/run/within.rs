@@ -25,7 +25,8 @@ fn r28_the_project_s_environment_counts_whatever_is_active() {
     for name in ["python", "python3", "pip", "torchrun"] {
         write_program(&strangers.join(name), "#!/bin/sh\necho stranger\n");
     }
-    made.program("pip", &format!("#!{}/.venv/bin/python\nimport sys\nprint(sys.prefix)\n", made.root.display()));
+    let shebang = format!("#!{}/.venv/bin/python\n", made.root.display());
+    made.program("pip", &(shebang + "import os, sys\nprint(os.path.realpath(sys.prefix))\n"));
     let conda = made.root.join("miniconda3").display().to_string();
     let (venv, other) = (made.root.join(".venv").display().to_string(), "/elsewhere/.venv");
     for active in [venv.as_str(), other] {
@@ -126,6 +127,13 @@ fn the_generation_is_held_as_long_as_anything_runs_in_it() {
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!made.is_held());
+    // A script that opens and closes descriptors of its own does not.
+    let script = "exec 3>three 4>four 5<&0 9>nine; exec 3>&- 4>&- 5<&- 6>&- 7>&- 8>&- 9>&-; echo > ready; cat";
+    let mut child = made.command(&["sh", "-c", script]).stdin(Stdio::piped()).spawn().unwrap();
+    until("it runs", || made.root.join("ready").exists());
+    assert!(made.is_held());
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
     // What it left running goes on holding it.
     let script = "(read line < go) & sleep 0.1; exit 0";
     made.run(&["sh", "-c", "mkfifo go"]).says(0, &[]);

@@ -43,8 +43,9 @@ use crate::printer::styled;
 COMMAND is looked up among the programs of the environment and then in PATH; a file NAME.py is run by the environment's
 Python, and one named with a `/` is taken as it is. It runs in place of macml: standard streams, terminal, signals and exit
 code are its own. PATH begins with the environment's programs, VIRTUAL_ENV names it, PYTHONHOME and other variables that
-would make its Python another one go, and [run.env] of macml.toml is set, also where a variable has another value. What is
-started keeps its packages when the environment is replaced meanwhile.
+would make its Python another one go, and [run.env] of macml.toml is set, also where a variable has another value. When the
+environment is replaced meanwhile, a Python that runs keeps its packages, and so do the workers that it starts; commands of
+packages that are started later by others, such as a shell script, are the new ones.
 
 `--device cpu` sets CUDA_VISIBLE_DEVICES and JAX_PLATFORMS, and puts a file on PYTHONPATH that Python runs first. torch says
 then that it has no MPS and refuses it memory where a program takes it all the same (\"MPS backend out of memory\"),
@@ -317,7 +318,8 @@ impl Lookup<'_> {
                     _ => Ok(Found::Program { path: file, name: typed.into(), before }),
                 }
             }
-            other => Ok(other),
+            Found::NotRunnable { reason, .. } => Ok(Found::NotRunnable { path: typed.to_owned(), reason }),
+            Found::Nothing => Ok(Found::Nothing),
         }
     }
 
