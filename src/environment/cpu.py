@@ -50,7 +50,11 @@ def _mlx(core):
     set_default_device = core.set_default_device
 
     def is_gpu(device):
-        return device == core.gpu or getattr(device, "type", None) == core.gpu
+        try:
+            return getattr(device, "type", device) == core.gpu
+        except TypeError:
+            # MLX compares its own with its own only; what else was given, it names itself.
+            return False
 
     def set_default_device_but_gpu(device):
         if is_gpu(device):

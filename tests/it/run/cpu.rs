@@ -102,12 +102,16 @@ fn mlx_begins_on_the_cpu_and_stays() {
     made.module(
         "mlx/core.py",
         "import enum, types\n\
-         class DeviceType(enum.Enum):\n    cpu = 0\n    gpu = 1\n\
+         class DeviceType(enum.Enum):\n    cpu = 0\n    gpu = 1\n    \
+         def __eq__(self, other):\n        \
+         if not isinstance(other, (Device, DeviceType)): raise TypeError('incompatible function arguments')\n        \
+         return self.value == getattr(other, 'type', other).value\n\
          cpu, gpu = DeviceType.cpu, DeviceType.gpu\n\
          class Device:\n    def __init__(self, type, index=0): self.type = type\n\
          _default = Device(gpu)\n\
          def default_device(): return _default\n\
          def set_default_device(device):\n    global _default\n    \
+         if device is None: raise ValueError('none')\n    \
          _default = device if isinstance(device, Device) else Device(device)\n\
          def is_available(device): return True\n\
          def device_count(device_type): return 1\n\
@@ -117,15 +121,15 @@ fn mlx_begins_on_the_cpu_and_stays() {
                 print(mx.default_device().type, mx.metal.is_available(), mx.is_available(mx.gpu), \
                 mx.is_available(mx.cpu), mx.device_count(mx.gpu), mx.device_count(device_type=mx.cpu))\n\
                 mx.set_default_device(mx.cpu)\n\
-                for device in (mx.gpu, mx.Device(mx.gpu)):\n\
+                for device in (mx.gpu, mx.Device(mx.gpu), None):\n\
                 \x20   try: mx.set_default_device(device)\n\
                 \x20   except ValueError as error: print(error)\n\
                 print(mx.default_device().type)";
     let gpu = "DeviceType.gpu True True True 1 1";
-    assert_eq!(made.python(&[], &[], code), [gpu, "DeviceType.gpu"]);
+    assert_eq!(made.python(&[], &[], code), [gpu, "none", "DeviceType.gpu"]);
     let refused = "[set_default_device] Cannot set gpu device without gpu backend.";
     let cpu = "DeviceType.cpu False False True 0 1";
-    assert_eq!(made.python(&[], CPU, code), [cpu, refused, refused, "DeviceType.cpu"]);
+    assert_eq!(made.python(&[], CPU, code), [cpu, refused, refused, "none", "DeviceType.cpu"]);
 }
 
 #[test]
