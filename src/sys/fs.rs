@@ -306,18 +306,6 @@ impl FileLock {
         Self::hold(path, File::lock_shared)
     }
 
-    /// Keeps it held by programs that this process starts, or becomes.
-    ///
-    /// # Errors
-    /// When the system does not allow that.
-    pub fn inherited(self) -> Result<Self, FsError> {
-        let failed = |cause: rustix::io::Errno| FsError { doing: "lock", path: PathBuf::new(), cause: cause.into() };
-        // Scripts take the descriptors below ten for their own.
-        let file = rustix::io::fcntl_dupfd_cloexec(&self.file, 64).map_or(self.file, File::from);
-        rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(failed)?;
-        Ok(Self { file })
-    }
-
     pub(super) fn file(&self) -> &File {
         &self.file
     }
@@ -331,6 +319,26 @@ impl FileLock {
         lock(&file).map_err(failed)?;
         Ok(Self { file })
     }
+}
+
+impl From<File> for FileLock {
+    /// Takes an open file that was locked, or that cannot be.
+    fn from(file: File) -> Self {
+        Self { file }
+    }
+}
+
+/// Returns 32 hex digits that nobody can guess.
+///
+/// # Errors
+/// When the system gives no random bytes.
+pub fn secret() -> Result<String, FsError> {
+    use std::io::Read as _;
+    const SOURCE: &str = "/dev/urandom";
+    let mut bytes = [0; 16];
+    let read = File::open(SOURCE).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|cause| FsError { doing: "read", path: SOURCE.into(), cause })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Opens a nameless file that vanishes when closed.
