@@ -22,8 +22,8 @@
 //! Knows nothing of manifests, indexes and solving.
 
 mod activation;
-mod cpu;
 mod content;
+mod cpu;
 mod fit;
 mod generation;
 mod place;
@@ -33,8 +33,8 @@ mod trust;
 mod venv;
 
 pub use activation::{Activation, Change};
-pub use cpu::without_gpu;
 pub use content::Content;
+pub use cpu::without_gpu;
 pub use fit::{Fit, Unfit, fit};
 pub use generation::{
     Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,

@@ -155,12 +155,7 @@ fn core_ml_models_are_loaded_for_the_cpu() {
                 ct.models.CompiledMLModel('c', compute_units=ct.ComputeUnit.ALL)\n\
                 try: ct.models.MLModel()\n\
                 except TypeError as error: print('model' in str(error))";
-    let expected = [
-        "a ComputeUnit.CPU_ONLY None",
-        "b ComputeUnit.CPU_ONLY w",
-        "c ComputeUnit.CPU_ONLY",
-        "True",
-    ];
+    let expected = ["a ComputeUnit.CPU_ONLY None", "b ComputeUnit.CPU_ONLY w", "c ComputeUnit.CPU_ONLY", "True"];
     assert_eq!(made.python(&[], CPU, code), expected);
 }
 

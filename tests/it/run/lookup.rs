@@ -87,8 +87,7 @@ fn without_a_command_those_there_are_are_listed() {
     let made = Made::new("");
     made.program("torchrun", "#!/bin/sh\n");
     std::fs::write(made.generation(1).join("bin/activate"), "").unwrap();
-    let expected =
-        "error: there is no command to run\n\nhint: the environment has `python`, `python3`, `torchrun`";
+    let expected = "error: there is no command to run\n\nhint: the environment has `python`, `python3`, `torchrun`";
     made.run(&[]).fails(2, expected);
     made.run(&["--"]).fails(2, expected);
 }

@@ -9,9 +9,9 @@ use std::process::Stdio;
 use super::made::{Made, feed};
 
 #[test]
-fn every_exit_code_is_the_command_s() {
+fn the_exit_code_is_the_command_s() {
     let made = Made::new("");
-    for code in 0..=255 {
+    for code in (0..=255).step_by(5).chain([1, 2, 126, 127, 128, 129]) {
         let output = made.command(&["sh", "-c", &format!("exit {code}")]).output().unwrap();
         assert_eq!((output.status.code(), output.stdout, output.stderr), (Some(code), Vec::new(), Vec::new()));
     }

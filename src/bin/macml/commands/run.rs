@@ -284,7 +284,8 @@ impl Lookup<'_> {
             return self.named(typed);
         }
         let mut refused = None;
-        let folders = self.path.as_bytes().split(|byte| *byte == b':').map(|folder| Path::new(OsStr::from_bytes(folder)));
+        let folders =
+            self.path.as_bytes().split(|byte| *byte == b':').map(|folder| Path::new(OsStr::from_bytes(folder)));
         for folder in folders.filter(|_| !name.is_empty()) {
             let file = self.context.cwd.join(folder).join(typed);
             // A folder that may not be entered is passed over, as by a shell.
