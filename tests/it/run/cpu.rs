@@ -232,6 +232,9 @@ fn the_file_is_kept_outside_the_environment() {
     std::fs::remove_dir_all(made.root.join(".local")).unwrap();
     std::fs::write(made.root.join(".local"), "").unwrap();
     made.run(&["--device", "cpu", "true"]).says(2, &["could not", ".local"]);
+    let output = made.command(&["--device", "cpu", "true"]).env_remove("HOME").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("hint: set HOME, or XDG_STATE_HOME"));
     made.run(&["--device", "gpu", "true"]).says(2, &["invalid value 'gpu'", "cpu"]);
 }
 

@@ -52,6 +52,9 @@ fn a_python_file_is_run_by_the_environment_s_python() {
     made.project.write("sub/here.py", "import os\nprint(os.getcwd())\n");
     let run = made.project.run(&["-C", "sub", "run", "here.py"]);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("[HERE]/sub\n", ""));
+    // And where people are, in a folder of the project.
+    let output = made.command(&["here.py"]).current_dir(made.root.join("sub")).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{}/sub\n", made.root.display()));
     made.run(&["absent.py"]).says(127, &["there is no command `absent.py`"]);
 }
 
@@ -76,6 +79,9 @@ fn what_is_not_there_is_127_and_what_cannot_be_run_is_126() {
     made.run(&["./."]).says(126, &["is a folder"]);
     std::fs::write(made.generation(1).join("bin/data"), "x").unwrap();
     made.run(&["data"]).says(126, &["bin/data` may not be run"]);
+    // A script that does not say what runs it is one for sh, as in a shell.
+    made.program("old", "echo $1\n");
+    assert_eq!(made.run(&["old", "x"]).stdout, "x\n");
     made.program("torn", "#!/nowhere/python\n");
     let torn = made.run(&["torn"]);
     torn.says(126, &["0123456789abcdef.1/bin/torn`", "cause: No such file"]);

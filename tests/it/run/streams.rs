@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use super::made::{Made, feed};
 
@@ -26,6 +26,17 @@ fn a_signal_ends_it_as_it_ends_the_command() {
         assert_eq!((output.status.code(), output.status.signal()), (None, Some(number)), "{name}");
         assert!(output.stderr.is_empty());
     }
+}
+
+#[test]
+fn what_was_ignored_stays_ignored() {
+    let made = Made::new("");
+    // As `nohup` does it.
+    let script = "trap '' HUP; exec \"$0\" run sh -c 'kill -HUP $$; echo alive'";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_macml")]).current_dir(&made.root);
+    let output = command.env_clear().env("HOME", &made.root).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.as_slice(), output.stderr), (Some(0), &b"alive\n"[..], Vec::new()));
 }
 
 #[test]

@@ -40,21 +40,20 @@ use crate::printer::styled;
 /// Run a command in the environment
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-COMMAND is looked up among the programs of the environment and then in PATH; a file NAME.py is run by the environment's
-Python, and one named with a `/` is taken as it is. It runs in place of macml: standard streams, terminal, signals and exit
-code are its own. PATH begins with the environment's programs, VIRTUAL_ENV names it, PYTHONHOME and other variables that
-would make its Python another one go, and [run.env] of macml.toml is set, also where a variable has another value. When the
-environment is replaced meanwhile, a Python that runs keeps its packages, and so do the workers that it starts; commands of
-packages that are started later by others, such as a shell script, are the new ones.
-
-`--device cpu` sets CUDA_VISIBLE_DEVICES and JAX_PLATFORMS, and puts a file on PYTHONPATH that Python runs first. torch says
-then that it has no MPS and refuses it memory where a program takes it all the same (\"MPS backend out of memory\"),
-TensorFlow lists no GPU, MLX begins on the CPU and refuses the GPU as default device, and Core ML models are loaded for the
-CPU alone. Workers that are started inherit it. It does not reach an MLX operation that names a GPU stream, programs that are
-not Python, a Python that is started with -I, -E or -S, nor one that undoes it.
-
-Exit code: the command's; 126 it cannot be run, 127 there is none, as in a shell; 2 there is no environment to run it in, or
-macml could not tell.")]
+COMMAND is looked up among the programs of the environment and then in PATH; a file NAME.py is run by the \
+environment's Python, and what is named with a `/` is taken as it is. It runs in macml's place: standard streams, \
+terminal, signals and exit code are its own.\n\n\
+PATH begins with the environment's programs, VIRTUAL_ENV names it, and PYTHONHOME and others that would make its \
+Python another one are unset. [run.env] of macml.toml is set, also where a variable has another value already. When \
+the environment is replaced meanwhile, a Python that runs keeps its packages, and so do the workers that it starts; \
+commands of packages that others start later, such as a shell script, are the new ones.\n\n\
+`--device cpu` sets CUDA_VISIBLE_DEVICES and JAX_PLATFORMS, and puts a file on PYTHONPATH that Python runs first: \
+torch then says that it has no MPS, and refuses memory to a program that takes it all the same (\"MPS backend out \
+of memory\"); TensorFlow lists no GPU; MLX begins on the CPU and refuses the GPU as default device; Core ML models \
+are loaded for the CPU alone. Workers inherit it. It does not reach MLX operations that name a GPU stream, programs \
+that are not Python, a Python that is started with -I, -E or -S, nor programs that undo it.\n\n\
+Exit code: the command's; 126 it cannot be run, 127 there is none, as in a shell; 2 there is no environment to run \
+it in, or macml could not tell.")]
 pub(crate) struct RunArgs {
     /// The environment of macml.toml to run it in [default: default]
     #[arg(long, value_name = "NAME")]
