@@ -16,12 +16,14 @@
 //!     env/default/.history                             which one came after which, for the way back
 //!     env/default/.new-…                               being built: swept when nobody builds
 //! ~/.local/state/macml/built/<digest>.json             what this user's macml built for a project (`trust`)
+//! ~/.local/state/macml/cpu/<digest>/sitecustomize.py   hides the GPU from a Python (`without_gpu`)
 //! ```
 //!
 //! Knows nothing of manifests, indexes and solving.
 
 mod activation;
 mod content;
+mod cpu;
 mod fit;
 mod generation;
 mod place;
@@ -32,6 +34,7 @@ mod venv;
 
 pub use activation::{Activation, Change};
 pub use content::Content;
+pub use cpu::without_gpu;
 pub use fit::{Fit, Unfit, fit};
 pub use generation::{
     Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,

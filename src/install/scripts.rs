@@ -146,6 +146,62 @@ fn quote(word: &str) -> String {
     text
 }
 
+/// What the first lines of a file in `bin` start, read back from them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// The interpreter's path.
+    pub interpreter: String,
+    /// What goes to it before the file's own path.
+    pub arguments: Vec<String>,
+}
+
+impl Launch {
+    /// How much of a file its first lines take at most: a path of 4,096 bytes, each of them quoted, and some arguments.
+    pub const MOST: u64 = 32 * 1024;
+
+    /// Reads them in either form that commands are written in: a first line that names the interpreter, or one that
+    /// names `/bin/sh` and a second that it takes over with `exec`. `None` for anything else, such as machine code.
+    pub fn of(start: &[u8]) -> Option<Self> {
+        let mut lines = start.split(|byte| *byte == b'\n');
+        let first = std::str::from_utf8(lines.next()?.strip_prefix(b"#!")?).ok()?.trim();
+        if first != "/bin/sh" {
+            // The system takes these two for blanks, and no others.
+            let mut words = first.split([' ', '\t']).filter(|word| !word.is_empty()).map(str::to_owned);
+            return Some(Self { interpreter: words.next()?, arguments: words.collect() });
+        }
+        let second = std::str::from_utf8(lines.next()?).ok()?;
+        let rest = second.strip_prefix("'exec' ")?.strip_suffix(" \"$0\" \"$@\"")?;
+        let mut words = unquote(rest)?.into_iter();
+        Some(Self { interpreter: words.next()?, arguments: words.collect() })
+    }
+}
+
+/// Takes words apart that [`quote`] wrote, with a blank between them; `None` for words that it never writes.
+fn unquote(text: &str) -> Option<Vec<String>> {
+    let mut words = vec![String::new()];
+    let mut rest = text;
+    loop {
+        let word = words.last_mut()?;
+        let (inner, after) = rest.strip_prefix('\'')?.split_once('\'')?;
+        word.push_str(inner);
+        rest = after;
+        for (quoted, meant) in [("\"'\"", '\''), ("\"\\\\\"", '\\')] {
+            if let Some(after) = rest.strip_prefix(quoted) {
+                word.push(meant);
+                rest = after;
+            }
+        }
+        match rest.strip_prefix(' ') {
+            Some(after) => {
+                rest = after;
+                words.push(String::new());
+            }
+            None if rest.is_empty() => return Some(words),
+            None => {}
+        }
+    }
+}
+
 /// Writes the file in `bin` for a command.
 pub(super) fn launcher(entry: &EntryPoint, interpreter: &Interpreter) -> String {
     let EntryPoint { module, object, .. } = entry;
@@ -254,6 +310,35 @@ mod tests {
         for bad in ["", "/a\nb", "/a\0"] {
             assert!(Interpreter::new(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn what_starts_a_command_is_read_back() {
+        let long = format!("/{}/python", "x".repeat(200));
+        for path in ["/v/python", "/v\u{3000}v/python", "/v v/python3.13", "/it's/\\'\\\\'/\"`$x`/p", "/実験/é p", &long] {
+            for arguments in ["", "-u", "-X dev -W it's"] {
+                let start = Interpreter::new(path).unwrap().first_lines(arguments);
+                let expected = Launch {
+                    interpreter: path.to_owned(),
+                    arguments: arguments.split_whitespace().map(str::to_owned).collect(),
+                };
+                assert_eq!(Launch::of(format!("{start}import sys\n").as_bytes()), Some(expected), "{start}");
+            }
+        }
+        let others: [&[u8]; 8] = [
+            b"",
+            b"#!",
+            b"\x7fELF\x02\n",
+            b"#!/bin/sh",
+            b"#!/bin/sh\necho 'exec' 'x' \"$0\" \"$@\"\n",
+            b"#!/bin/sh\n'exec' x \"$0\" \"$@\"\n",
+            b"#!/bin/sh\n'exec' 'x'y \"$0\" \"$@\"\n",
+            b"#!\xff\n",
+        ];
+        for other in others {
+            assert_eq!(Launch::of(other), None, "{}", other.escape_ascii());
+        }
+        assert_eq!(Launch::of(b"#!/bin/bash\n").unwrap().interpreter, "/bin/bash");
     }
 
     #[test]

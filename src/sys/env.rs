@@ -1,12 +1,13 @@
 //! `Env`: environment variables, working folder and home, taken once or built from a map.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// A snapshot of what the process was given.
 #[derive(Clone, Debug)]
 pub struct Env {
-    vars: BTreeMap<String, String>,
+    vars: BTreeMap<OsString, OsString>,
     cwd: PathBuf,
 }
 
@@ -16,20 +17,22 @@ impl Env {
     /// # Errors
     /// When the working folder does not exist any more.
     pub fn capture() -> std::io::Result<Self> {
-        let text = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((key.into_string().ok()?, value.into_string().ok()?))
-        };
-        Ok(Self { vars: std::env::vars_os().filter_map(text).collect(), cwd: std::env::current_dir()? })
+        Ok(Self { vars: std::env::vars_os().collect(), cwd: std::env::current_dir()? })
     }
 
     /// Builds one for tests.
     pub fn from_map(vars: BTreeMap<String, String>, cwd: PathBuf) -> Self {
-        Self { vars, cwd }
+        Self { vars: vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect(), cwd }
     }
 
-    /// Returns a variable that is set and not empty.
+    /// Returns a variable that is set, not empty, and text.
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        self.raw(name)?.to_str()
+    }
+
+    /// Returns a variable that is set and not empty, whether it is text or not.
+    pub fn raw(&self, name: &str) -> Option<&OsStr> {
+        self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
     /// Returns the working folder.

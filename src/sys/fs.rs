@@ -1,7 +1,7 @@
 //! Files. Every error names the path.
 
 use std::fs::File;
-use std::io::{ErrorKind, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -45,6 +45,22 @@ pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
         Err(cause) if is_absent(&cause) => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
     }
+}
+
+/// Reads the first bytes of a file, at most so many; `None` when there is none.
+///
+/// # Errors
+/// On any other failure.
+pub fn read_start(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FsError> {
+    let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(cause) if is_absent(&cause) => return Ok(None),
+        Err(cause) => return Err(failed(cause)),
+    };
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some(bytes))
 }
 
 /// Opens a file for reading; `None` when there is none.

@@ -4,6 +4,7 @@
 
 pub mod disk;
 mod env;
+mod exec;
 pub mod fs;
 pub mod http;
 mod identity;
@@ -13,6 +14,7 @@ pub mod tree;
 mod turn;
 
 pub use env::{Env, Folder};
+pub use exec::Exec;
 pub use identity::Identity;
 pub use identity::resolve;
 pub use partial::Partial;

@@ -484,8 +484,11 @@ impl FileLock {
     /// When the system does not allow that.
     #[cfg(unix)]
     pub fn inherited(self) -> io::Result<Self> {
-        rustix::io::fcntl_setfd(self.file(), rustix::io::FdFlags::empty())?;
-        Ok(self)
+        // Scripts take descriptors below ten for their own, and close what they find there.
+        const FREE: i32 = 64;
+        let lock = rustix::io::fcntl_dupfd_cloexec(self.file(), FREE).map_or(self, |file| Self::from(File::from(file)));
+        rustix::io::fcntl_setfd(lock.file(), rustix::io::FdFlags::empty())?;
+        Ok(lock)
     }
 
     /// Waits for a lock that excludes exclusive ones, keeping the file of this one. Another may have had it in between.

@@ -73,6 +73,8 @@ mod cli;
 mod python;
 // `macml rules`, and rules that a project ignores.
 mod rules;
+// `macml run`: what it starts, with whose streams, signals and terminal, and in which generation.
+mod run;
 // The order of the stages, over an index in memory.
 mod pipeline;
 // Mistakes that people make, each told in one error and with nothing written.

@@ -314,13 +314,13 @@ fn chain(error: &dyn Error) -> Vec<String> {
 }
 
 /// Returns the name most like a misspelt one, if one is like it.
-fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
+pub(crate) fn nearest<'a>(name: &str, known: &'a [String]) -> Option<&'a String> {
     let scored = known.iter().map(|one| (strsim::jaro_winkler(name, one), one));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 > 0.75).then_some(best.1)
 }
 
-fn listed(names: &[String]) -> String {
+pub(crate) fn listed(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 

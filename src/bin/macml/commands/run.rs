@@ -1,0 +1,390 @@
+//! `macml run`: becomes a command of the environment.
+//!
+//! It takes the place of macml in the same process. So the exit code, signals, the terminal with its Ctrl-C and Ctrl-Z, and
+//! the standard streams are the command's own, and there is nothing to pass on.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use macml::environment;
+use macml::environment::Activation;
+use macml::environment::Change;
+use macml::environment::Generation;
+use macml::environment::Generations;
+use macml::environment::InUse;
+use macml::environment::Place;
+use macml::install::Launch;
+use macml::manifest;
+use macml::manifest::Project;
+use macml::pipeline;
+use macml::sys;
+use macml::sys::Exec;
+use macml::sys::Folder;
+use macml::sys::Identity;
+use macml::sys::fs;
+use macml::sys::fs::FsError;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::error::Kind;
+use crate::error::listed;
+use crate::error::nearest;
+use crate::printer::Printer;
+use crate::printer::WARN;
+use crate::printer::styled;
+
+/// Run a command in the environment
+#[derive(clap::Args, Debug)]
+#[command(after_help = "\
+COMMAND is looked up among the programs of the environment and then in PATH; a file NAME.py is run by the \
+environment's Python, and what is named with a `/` is taken as it is. It runs in macml's place: standard streams, \
+terminal, signals and exit code are its own.\n\n\
+PATH begins with the environment's programs, VIRTUAL_ENV names it, and PYTHONHOME and others that would make its \
+Python another one are unset. [run.env] of macml.toml is set, also where a variable has another value already. When \
+the environment is replaced meanwhile, a Python that runs keeps its packages, and so do the workers that it starts; \
+commands of packages that others start later, such as a shell script, are the new ones.\n\n\
+`--device cpu` sets CUDA_VISIBLE_DEVICES and JAX_PLATFORMS, and puts a file on PYTHONPATH that Python runs first: \
+torch then says that it has no MPS, and refuses memory to a program that takes it all the same (\"MPS backend out \
+of memory\"); TensorFlow lists no GPU; MLX begins on the CPU and refuses the GPU as default device; Core ML models \
+are loaded for the CPU alone. Workers inherit it. It does not reach MLX operations that name a GPU stream, programs \
+that are not Python, a Python that is started with -I, -E or -S, nor programs that undo it.\n\n\
+Exit code: the command's; 126 it cannot be run, 127 there is none, as in a shell; 2 there is no environment to run \
+it in, or macml could not tell.")]
+pub(crate) struct RunArgs {
+    /// The environment of macml.toml to run it in [default: default]
+    #[arg(long, value_name = "NAME")]
+    env: Option<String>,
+
+    /// Hide the GPU from the program, as far as is said below
+    #[arg(long, value_name = "DEVICE", value_enum)]
+    device: Option<DeviceArg>,
+
+    /// The command and all that follows it
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// `--device`.
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum DeviceArg {
+    /// No MPS, no Metal, no CUDA.
+    Cpu,
+}
+
+/// Runs the verb; returns only when it could not become the command.
+pub(crate) fn run(args: &RunArgs, context: &Context, printer: &Printer) -> ExitCode {
+    match prepare(args, context, printer) {
+        Err(error) => error.show(printer),
+        Ok(Prepared::Nothing { error, code }) => {
+            error.show(printer);
+            code.into()
+        }
+        Ok(Prepared::Ready { exec, held }) => {
+            let shown = exec.path.clone();
+            let cause = exec.become_it();
+            drop(held);
+            let failed = Failed { path: context.shown(&shown), cause };
+            CommandError::new(Kind::Usage, failed).show(printer);
+            NOT_RUNNABLE.into()
+        }
+    }
+}
+
+/// What a shell says of a command that is there and cannot be run.
+const NOT_RUNNABLE: u8 = 126;
+/// What a shell says of a command that is not there.
+const NOT_FOUND: u8 = 127;
+
+/// What to become, or why nothing.
+enum Prepared {
+    /// The program, and the lock that it inherits.
+    Ready { exec: Exec, held: InUse },
+    /// There is no such command.
+    Nothing { error: CommandError, code: u8 },
+}
+
+/// The system did not start it.
+#[derive(Debug, thiserror::Error)]
+#[error("could not run `{path}`")]
+struct Failed {
+    path: String,
+    #[source]
+    cause: std::io::Error,
+}
+
+fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepared, CommandError> {
+    let project = context.project()?.ok_or_else(|| {
+        let error = manifest::Error::NotFound { start: context.start.clone() };
+        CommandError::from_pipeline(pipeline::Error::Manifest(error), context)
+    })?;
+    let place = place(args, context, &project)?;
+    let (generation, held) = ready(context, &place)?;
+    let Some((name, rest)) = args.command.split_first() else {
+        let error = CommandError::usage("there is no command to run");
+        return Err(error.hint(format!("the environment has {}", listed(&commands(&generation)))));
+    };
+    let path = search_path(context, &generation, &place);
+    let lookup = Lookup { context, generation: &generation, link: &place.link, path: &path };
+    let (file, name, args_of_it) = match lookup.find(name).map_err(|error| CommandError::new(Kind::Disk, error))? {
+        Found::Program { path, name, before } => (path, name, [before, rest.to_vec()].concat()),
+        Found::NotRunnable { path, reason } => {
+            let error = CommandError::usage(format!("`{}` {reason}", context.shown(&path)));
+            return Ok(Prepared::Nothing { error, code: NOT_RUNNABLE });
+        }
+        Found::Nothing => return Ok(Prepared::Nothing { error: unknown(name, &generation), code: NOT_FOUND }),
+    };
+    let mut changes = changes(context, &generation, &project, path);
+    if let Some(DeviceArg::Cpu) = args.device {
+        let state = context.env.folder(Folder::State).ok_or_else(|| {
+            CommandError::usage("`--device cpu` needs a folder of this user for a file that Python runs first")
+                .hint("set HOME, or XDG_STATE_HOME")
+        })?;
+        let hiding = environment::without_gpu(&state.join("macml"), context.env.raw("PYTHONPATH"));
+        changes.extend(hiding.map_err(|error| CommandError::new(Kind::Disk, error))?);
+    }
+    warn_of_strangers(context, &generation, printer);
+    printer.detail(&format!("running `{}` in `{}`", file.display(), generation.path.display()));
+    // A working folder that is reached over a link stays named by it unless macml was told to go elsewhere.
+    let folder = (context.cwd != context.env.cwd()).then(|| context.cwd.clone());
+    let exec = Exec { path: file, name, args: args_of_it, changes: changes.into_iter().collect(), folder };
+    Ok(Prepared::Ready { exec, held })
+}
+
+/// Finds where the environment lies.
+fn place(args: &RunArgs, context: &Context, project: &Project) -> Result<Place, CommandError> {
+    let name = args.env.as_deref().unwrap_or("default");
+    let envs = &project.manifest.envs;
+    if !envs.iter().any(|env| env.name == name) {
+        let known = envs.iter().map(|env| env.name.clone()).collect();
+        let error = pipeline::Error::UnknownEnv { name: name.to_owned(), known };
+        return Err(CommandError::from_pipeline(error, context));
+    }
+    let folder = Path::new(&project.source.name).parent().expect("a file lies in a folder");
+    let data = context.env.folder(Folder::Data).map(|data| data.join("macml"));
+    Place::of(folder, name, data.as_deref()).map_err(|error| CommandError::new(Kind::Disk, error))
+}
+
+/// Demands that the environment is there, and keeps it.
+fn ready(context: &Context, place: &Place) -> Result<(Generation, InUse), CommandError> {
+    /// Each time the environment must have been replaced and cleaned away within a moment.
+    const MOST_TRIES: u32 = 3;
+    let mut tries = 0;
+    loop {
+        let current = Generations::current(place).map_err(|error| CommandError::new(Kind::Disk, error))?;
+        let Some(generation) = current else {
+            let link = context.shown(&place.link);
+            return Err(CommandError::usage(format!("there is no environment at `{link}`")).hint(match &*place.env {
+                "default" => "`macml sync` makes it".to_owned(),
+                other => format!("`macml sync --env {other}` makes it"),
+            }));
+        };
+        match generation.hold().and_then(InUse::inherited) {
+            Ok(held) => return Ok((generation, held)),
+            Err(error) if tries == MOST_TRIES => return Err(CommandError::new(Kind::Disk, error)),
+            Err(_) => tries += 1,
+        }
+    }
+}
+
+/// Returns PATH with the generation's programs first, and without the folders that lead to environments otherwise: the
+/// project's own link, which may lead elsewhere in a moment, and what was active before.
+fn search_path(context: &Context, generation: &Generation, place: &Place) -> OsString {
+    let own = generation.path.join("bin");
+    let before = context.env.raw("VIRTUAL_ENV").map(|before| Path::new(before).join("bin"));
+    let inherited = context.env.raw("PATH").unwrap_or(OsStr::new("/usr/bin:/bin"));
+    let stale = |entry: &Path| {
+        // Paths compare by their parts: with a slash behind it is the same.
+        entry == own || entry == place.link.join("bin") || before.as_deref() == Some(entry)
+    };
+    let mut path = own.clone().into_os_string().into_vec();
+    for entry in inherited.as_bytes().split(|byte| *byte == b':') {
+        if !stale(Path::new(OsStr::from_bytes(entry))) {
+            path.push(b':');
+            path.extend_from_slice(entry);
+        }
+    }
+    OsString::from_vec(path)
+}
+
+/// Variables that would make the environment's Python another one: these say which program it is, as the launcher of
+/// python.org's and Homebrew's says to what it starts.
+const MISLEADING: [&str; 2] = ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"];
+
+fn changes(
+    context: &Context,
+    generation: &Generation,
+    project: &Project,
+    path: OsString,
+) -> BTreeMap<OsString, Option<OsString>> {
+    let activation = Activation {
+        root: generation.path.clone(),
+        prompt: project.manifest.name.clone(),
+        run_env: project.manifest.run_env.clone(),
+    };
+    let value = |change| match change {
+        Change::Set(value) => Some(OsString::from(value)),
+        Change::Unset => None,
+    };
+    let all = activation.changes(context.env.get("PATH"), context.env.get("VIRTUAL_ENV")).into_iter();
+    let mut changes: BTreeMap<OsString, _> = all.map(|(name, change)| (name.into(), value(change))).collect();
+    changes.extend(MISLEADING.map(|name| (name.into(), None)));
+    // Neither has to be text.
+    changes.insert("PATH".into(), Some(path));
+    changes.insert("VIRTUAL_ENV".into(), Some(generation.path.clone().into_os_string()));
+    changes
+}
+
+/// Warns of packages of another Python that PYTHONPATH would put before those that were locked.
+fn warn_of_strangers(context: &Context, generation: &Generation, printer: &Printer) {
+    let Some(path) = context.env.raw("PYTHONPATH") else { return };
+    for entry in path.as_bytes().split(|byte| *byte == b':').map(|entry| Path::new(OsStr::from_bytes(entry))) {
+        let packages = entry.ends_with("site-packages") || entry.ends_with("dist-packages");
+        if packages && !entry.starts_with(&generation.path) {
+            let text = "PYTHONPATH puts the packages of another Python before those of the environment";
+            printer.aside(&format!("{}: {text}: `{}`\n", styled(WARN, "warning"), entry.display()));
+        }
+    }
+}
+
+/// What a word on the command line stands for.
+enum Found {
+    /// A program, what it is called, and what precedes the arguments.
+    Program { path: PathBuf, name: OsString, before: Vec<OsString> },
+    /// Something that is no program.
+    NotRunnable { path: PathBuf, reason: &'static str },
+    /// Nothing.
+    Nothing,
+}
+
+/// Where commands are looked for.
+struct Lookup<'a> {
+    context: &'a Context,
+    generation: &'a Generation,
+    link: &'a Path,
+    /// PATH, the generation's own folder first.
+    path: &'a OsStr,
+}
+
+impl Lookup<'_> {
+    fn find(&self, name: &OsStr) -> Result<Found, FsError> {
+        let typed = Path::new(name);
+        let is_python = typed.extension().is_some_and(|end| end.eq_ignore_ascii_case("py"));
+        if is_python && fs::kind(&self.context.cwd.join(typed))? == Some(fs::Kind::File) {
+            // Not as an option.
+            let file = if name.as_bytes().starts_with(b"-") { Path::new(".").join(typed) } else { typed.to_owned() };
+            let path = self.bin().join("python");
+            return Ok(Found::Program { name: path.clone().into(), path, before: vec![file.into()] });
+        }
+        if name.as_bytes().contains(&b'/') {
+            return self.named(typed);
+        }
+        let mut refused = None;
+        let folders =
+            self.path.as_bytes().split(|byte| *byte == b':').map(|folder| Path::new(OsStr::from_bytes(folder)));
+        for folder in folders.filter(|_| !name.is_empty()) {
+            let file = self.context.cwd.join(folder).join(typed);
+            // A folder that may not be entered is passed over, as by a shell.
+            match self.judge(&file).unwrap_or(Found::Nothing) {
+                Found::Program { .. } if folder == self.bin() => return Ok(self.own(&file)),
+                Found::Program { path, before, .. } => {
+                    return Ok(Found::Program { path, name: name.to_owned(), before });
+                }
+                Found::NotRunnable { path, reason } => {
+                    refused.get_or_insert(Found::NotRunnable { path, reason });
+                }
+                Found::Nothing => {}
+            }
+        }
+        Ok(match refused {
+            // Others of that name may be anything, and a shell passes over folders.
+            Some(Found::NotRunnable { reason: IS_FOLDER, .. }) | None => Found::Nothing,
+            Some(refused) => refused,
+        })
+    }
+
+    /// Looks at a path that was named.
+    fn named(&self, typed: &Path) -> Result<Found, FsError> {
+        let file = self.context.cwd.join(typed);
+        match self.judge(&file)? {
+            Found::Program { before, .. } => {
+                let folder = file.parent().map(sys::resolve).transpose()?.flatten();
+                // Over the link it would leave the generation when the link does.
+                match (folder == sys::resolve(&self.bin())?, file.file_name()) {
+                    (true, Some(name)) => Ok(self.own(&self.bin().join(name))),
+                    _ => Ok(Found::Program { path: file, name: typed.into(), before }),
+                }
+            }
+            Found::NotRunnable { reason, .. } => Ok(Found::NotRunnable { path: typed.to_owned(), reason }),
+            Found::Nothing => Ok(Found::Nothing),
+        }
+    }
+
+    /// Says whether there is something that can be run.
+    fn judge(&self, file: &Path) -> Result<Found, FsError> {
+        let refused = |reason| Ok(Found::NotRunnable { path: file.to_owned(), reason });
+        match (fs::kind(file)?, Identity::of(file)?) {
+            (Some(fs::Kind::Folder), _) => refused(IS_FOLDER),
+            (Some(_), Some(identity)) if identity.may_run() => {
+                Ok(Found::Program { path: file.to_owned(), name: file.into(), before: Vec::new() })
+            }
+            (Some(_), Some(_)) => refused("may not be run: it has no executable bit"),
+            _ => Ok(Found::Nothing),
+        }
+    }
+
+    /// Starts a program of the generation. A launcher names the Python behind the link, which may be another one soon: the
+    /// generation's own is started in its place.
+    fn own(&self, file: &Path) -> Found {
+        // What may be run and not read is no launcher.
+        let start = fs::read_start(file, Launch::MOST).ok().flatten();
+        let launch = start.and_then(|start| Launch::of(&start));
+        let launch = launch.filter(|launch| {
+            let folder = Path::new(&launch.interpreter).parent();
+            // The project may have been moved since; its link is called as ever.
+            let link = self.link.file_name().map(|link| Path::new(link).join("bin"));
+            folder.zip(link).is_some_and(|(folder, link)| folder.ends_with(link))
+        });
+        let name = launch.as_ref().and_then(|launch| Path::new(&launch.interpreter).file_name());
+        match (&launch, name) {
+            (Some(launch), Some(name)) => {
+                let path = self.bin().join(name);
+                let arguments = launch.arguments.iter().map(OsString::from);
+                let before = arguments.chain([file.as_os_str().to_owned()]).collect();
+                Found::Program { name: path.clone().into(), path, before }
+            }
+            _ => Found::Program { path: file.to_owned(), name: file.into(), before: Vec::new() },
+        }
+    }
+
+    fn bin(&self) -> PathBuf {
+        self.generation.path.join("bin")
+    }
+}
+
+/// Why a folder is not run.
+const IS_FOLDER: &str = "is a folder";
+
+/// Lists the programs of a generation.
+fn commands(generation: &Generation) -> Vec<String> {
+    let bin = generation.path.join("bin");
+    let runnable = |name: &String| {
+        let file = bin.join(name);
+        let identity = Identity::of(&file).ok().flatten();
+        identity.is_some_and(|identity| identity.may_run()) && fs::kind(&file).ok().flatten() == Some(fs::Kind::File)
+    };
+    fs::names(&bin).unwrap_or_default().into_iter().filter(runnable).collect()
+}
+
+/// Makes the error for a command that is nowhere.
+fn unknown(name: &OsStr, generation: &Generation) -> CommandError {
+    let name = name.to_string_lossy();
+    let error = CommandError::usage(format!("there is no command `{name}`, neither in the environment nor in PATH"));
+    match nearest(&name, &commands(generation)) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint("`macml run` by itself lists the commands of the environment"),
+    }
+}

@@ -1,0 +1,8 @@
+//! `macml run`, with environments made by hand around the machine's own Python.
+
+mod cpu;
+mod lookup;
+mod made;
+mod streams;
+mod terminal;
+mod within;
