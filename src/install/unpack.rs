@@ -32,6 +32,7 @@ use super::wheel;
 use super::wheel::{About, Wheel};
 use crate::lock::model::LockedWheel;
 use crate::pep::{Sha256, WheelName};
+use crate::sys::entry;
 use crate::sys::fs;
 use crate::sys::fs::{FileLock, FsError};
 use crate::sys::tree;
@@ -221,12 +222,84 @@ impl WheelCache {
         Ok(gone)
     }
 
+    /// Takes it for oneself, if nobody uses it just now. Where no cache is, that is so too, and nothing is made.
+    ///
+    /// # Errors
+    /// When its folder cannot be locked.
+    pub fn try_alone(&self) -> Result<Option<AloneCache>, FsError> {
+        let lock = match fs::kind(&self.root)? {
+            Some(fs::Kind::Folder) => match FileLock::try_exclusive(&self.lock())? {
+                Some(lock) => Some(lock),
+                None => return Ok(None),
+            },
+            _ => None,
+        };
+        Ok(Some(AloneCache { root: self.root.clone(), _lock: lock }))
+    }
+
+    /// Lists what is in it, whole or not.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn wheels(&self) -> Result<Vec<CachedWheel>, FsError> {
+        let mut all = Vec::new();
+        for name in fs::names(&self.root)?.iter().filter(|name| is_entry(name)) {
+            let folder = self.root.join(name);
+            let path = folder.join("marker");
+            let marker = fs::read_bytes(&path)?.and_then(|bytes| marker::parse(std::str::from_utf8(&bytes).ok()?));
+            let used = tree::facts(&path)?.map(|facts| facts.modified);
+            let (files, bytes) = match &marker {
+                Some(marker) if !is_aside(name) => {
+                    (marker.files.len() as u64, marker.files.iter().map(|file| file.size).sum())
+                }
+                _ => entry::weigh(&folder)?,
+            };
+            let name = marker.map(|marker| marker.name).filter(|_| !is_aside(name));
+            all.push(CachedWheel { folder, name, files, bytes, used });
+        }
+        Ok(all)
+    }
+
     /// Waits until nobody uses it; `None` when there is no cache.
     fn alone(&self) -> Result<Option<FileLock>, FsError> {
         match fs::kind(&self.root)? {
             None => Ok(None),
             Some(_) => FileLock::exclusive(&self.lock()).map(Some),
         }
+    }
+}
+
+/// Something in the cache of wheels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CachedWheel {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The wheel's name, where it is whole: what is not is of use to nobody.
+    pub name: Option<WheelName>,
+    /// How many files it has.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When it was last used.
+    pub used: Option<SystemTime>,
+}
+
+/// The cache while nobody uses it.
+#[derive(Debug)]
+pub struct AloneCache {
+    root: PathBuf,
+    /// Absent where there is no cache.
+    _lock: Option<FileLock>,
+}
+
+impl AloneCache {
+    /// Removes one of [`WheelCache::wheels`]. Environments keep what they linked.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, wheel: &CachedWheel) -> Result<(), FsError> {
+        // A part of it must not be taken for the whole.
+        if wheel.name.is_some() { put_away(&self.root, &wheel.folder) } else { tree::remove(&wheel.folder) }
     }
 }
 
@@ -276,11 +349,21 @@ fn put_away(root: &Path, entry: &Path) -> Result<(), FsError> {
 /// Removes what is being made or removed by nobody: the caller is alone.
 fn sweep(root: &Path) -> Result<(), FsError> {
     for name in tree::names(root)? {
-        if name.starts_with(".new-") || name.starts_with(".old-") {
+        if is_aside(&name) {
             tree::remove(&root.join(name))?;
         }
     }
     Ok(())
+}
+
+/// Whether a name in the cache is that of something that is being made or removed.
+fn is_aside(name: &str) -> bool {
+    name.starts_with(".new-") || name.starts_with(".old-")
+}
+
+/// Whether a name in the cache is one that macml gives.
+fn is_entry(name: &str) -> bool {
+    is_aside(name) || name.parse::<Sha256>().is_ok()
 }
 
 /// The cache in use.

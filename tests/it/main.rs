@@ -61,6 +61,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml cache`: what counts, what goes, and what must stay.
+mod cache;
 // `macml python`: with the real Python of the machine, and with what only looks like one.
 mod python;
 // `macml rules`, and rules that a project ignores.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::{DownloadError, Ready, Wanted};
+use super::{DownloadError, FOLDER, Ready, Wanted};
 use crate::pep::Sha256;
 use crate::progress::{Downloaded, Progress};
 use crate::sys::Partial;
@@ -37,7 +37,7 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn new(cache: &Path) -> Self {
-        Self { root: cache.join("downloads-v1") }
+        Self { root: cache.join(FOLDER) }
     }
 
     pub(super) fn root(&self) -> &Path {
