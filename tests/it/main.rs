@@ -61,6 +61,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml bundle`: the locked wheels as a folder.
+mod bundle;
 // `macml cache`: what counts, what goes, and what must stay.
 mod cache;
 // `macml python`: with the real Python of the machine, and with what only looks like one.

@@ -44,6 +44,7 @@ use crate::progress::Progress;
 use crate::sys::disk;
 use crate::sys::fs;
 pub use error::{DownloadError, Fault, Said};
+pub use store::is_whole;
 use store::{Meter, State, Store, Tally};
 
 /// The folder of wheel files.
