@@ -29,6 +29,7 @@ use crate::sys::entry;
 use crate::sys::entry::Entry;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
+use crate::sys::tree;
 
 /// The folder of cells.
 pub const MATRIX: &str = "matrix-v1";
@@ -429,9 +430,8 @@ fn is_download(name: &str) -> bool {
 
 /// Whether a name is that of a download that was begun; on volumes without locks it ends in letters of its own.
 fn is_partial(name: &str) -> bool {
-    name.split_once(".part").is_some_and(|(digest, rest)| {
-        is_digest(digest) && rest.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    })
+    name.split_once(".part")
+        .is_some_and(|(digest, rest)| is_digest(digest) && rest.bytes().all(|byte| byte.is_ascii_alphanumeric()))
 }
 
 fn is_page(name: &str) -> bool {
@@ -464,7 +464,8 @@ fn remove_empty_below(folder: &Path, depth: usize) -> Result<(), FsError> {
             remove_empty_below(&below, depth - 1)?;
         }
     }
-    entry::remove_empty(folder)
+    tree::remove_if_empty(folder);
+    Ok(())
 }
 
 #[cfg(test)]

@@ -16,14 +16,17 @@
 //!     env/default/.history                             which one came after which, for the way back
 //!     env/default/.new-…                               being built: swept when nobody builds
 //! ~/.local/state/macml/built/<digest>.json             what this user's macml built for a project (`trust`)
+//! ~/.local/state/macml/built/<digest>.earlier.json     the notes on earlier generations, for the way back (`earlier`)
 //! ```
 //!
 //! Knows nothing of manifests, indexes and solving.
 
 mod activation;
 mod content;
+mod earlier;
 mod fit;
 mod generation;
+mod listing;
 mod place;
 mod stamp;
 mod strays;
@@ -36,6 +39,7 @@ pub use fit::{Fit, Unfit, fit};
 pub use generation::{
     Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,
 };
+pub use listing::{Listed, ListedGeneration, names};
 pub use place::{Elsewhere, Place, Standing};
 pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};
 pub use trust::{Built, Known};

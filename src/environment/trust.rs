@@ -69,6 +69,7 @@ impl Built {
     /// # Errors
     /// When that is not possible.
     pub fn write(&self, state: &Path, place: &Place) -> Result<(), FsError> {
+        self.keep(state, place)?;
         let text = serde_json::to_string_pretty(self).expect("texts and numbers") + "\n";
         fs::write_atomic(&Self::path(state, place), text.as_bytes(), Durability::Cached).map(drop)
     }

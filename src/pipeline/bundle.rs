@@ -246,7 +246,8 @@ pub fn bundle(
             kept.insert(name.clone());
         }
     }
-    let missing: Vec<Wanted> = files.iter().filter(|(name, _)| !kept.contains(*name)).map(|(_, one)| one.clone()).collect();
+    let missing: Vec<Wanted> =
+        files.iter().filter(|(name, _)| !kept.contains(*name)).map(|(_, one)| one.clone()).collect();
 
     let parent = to.parent().unwrap_or(Path::new("/"));
     fs::create_folder(parent)?;
@@ -383,9 +384,7 @@ fn files(
                 let place = match &package.origin {
                     Origin::Index(index) => download::Place::Index(index.clone()),
                     Origin::Path(path) => download::Place::Path(folder.join(path)),
-                    Origin::Url { url, .. } => {
-                        download::Place::Address(url.parse().map_err(|_| BundleError::Broken)?)
-                    }
+                    Origin::Url { url, .. } => download::Place::Address(url.parse().map_err(|_| BundleError::Broken)?),
                 };
                 let wanted = Wanted { place, wheel: wheel.file.clone(), size: wheel.size, sha256: wheel.sha256 };
                 let file = wheel.file.to_string();
@@ -505,9 +504,12 @@ mod tests {
 
     #[test]
     fn a_bundle_has_a_name_that_a_folder_can_have() {
-        for (project, name) in
-            [("mnist-mps", "mnist-mps-bundle"), ("a/b", "a-b-bundle"), ("../x", "-x-bundle"), ("実験 é", "実験 é-bundle")]
-        {
+        for (project, name) in [
+            ("mnist-mps", "mnist-mps-bundle"),
+            ("a/b", "a-b-bundle"),
+            ("../x", "-x-bundle"),
+            ("実験 é", "実験 é-bundle"),
+        ] {
             assert_eq!(default_name(project), name);
         }
     }

@@ -138,7 +138,9 @@ fn without_every_wheel_there_is_no_bundle_and_the_next_run_goes_on() {
     let index = index();
     let project = project(&index);
     index.rule(&format!("/files/{LINUX}"), 99, Action::Status(404));
-    project.run(&["bundle", "b"]).says(2, &["error: `native-1.0-cp313-cp313-manylinux_2_28_x86_64.whl` could not be had"]);
+    project
+        .run(&["bundle", "b"])
+        .says(2, &["error: `native-1.0-cp313-cp313-manylinux_2_28_x86_64.whl` could not be had"]);
     assert!(!project.path().join("b").exists());
     let names = macml::sys::fs::names(project.path()).unwrap();
     assert_eq!(names, [".cache", "macml.lock", "macml.toml"]);
@@ -156,7 +158,9 @@ fn without_every_wheel_there_is_no_bundle_and_the_next_run_goes_on() {
     project.run(&["bundle", "b", "--all"]).says(2, &["could not be had"]);
     assert_eq!(files(&project.path().join("b")), before);
     check(&project.path().join("b"));
-    project.run(&["bundle", "c", "--env", "tf", "--offline"]).says(2, &["the network is switched off", "hint: run it once"]);
+    project
+        .run(&["bundle", "c", "--env", "tf", "--offline"])
+        .says(2, &["the network is switched off", "hint: run it once"]);
 }
 
 #[test]
@@ -172,7 +176,8 @@ fn what_a_killed_run_left_goes_and_what_another_builds_stays() {
     let busy = std::fs::File::open(at(".macml-bundle-busy/building")).unwrap();
     busy.lock().unwrap();
     project.run(&["bundle", "b"]).says(0, &[]);
-    let left = [".macml-bundle-killed", ".macml-bundle-busy", ".macml-bundle-of-somebody"].map(|name| at(name).exists());
+    let left =
+        [".macml-bundle-killed", ".macml-bundle-busy", ".macml-bundle-of-somebody"].map(|name| at(name).exists());
     assert_eq!(left, [false, true, true]);
 }
 
@@ -252,7 +257,11 @@ fn what_cannot_be_meant_is_told_before_anything_is_asked() {
     };
     check(&["--env", "tff"], 2, "macml.toml has no environment `tff`");
     check(&["--platform", "linux-aarch64"], 2, "environment `default` is not locked for linux-aarch64");
-    check(&["--macos", "13.0"], 2, "environment `default` is for macOS 14.0 and later, so that nothing of it is for macOS 13.0");
+    check(
+        &["--macos", "13.0"],
+        2,
+        "environment `default` is for macOS 14.0 and later, so that nothing of it is for macOS 13.0",
+    );
     check(&["--platform", "linux-x86_64", "--macos", "14.0"], 2, "no environment looked at is for Macs");
     project.write("macml.lock", "version = 1\nnonsense\n");
     check(&[], 1, "`macml.lock` cannot be used as it is");

@@ -299,7 +299,9 @@ fn what_makes_no_sense_is_told_with_2() {
     let project = Project::empty();
     project.run(&["cache", "prune", "--max-size", "lots"]).says(2, &["`lots` is not a number of bytes such as `20GB`"]);
     project.run(&["cache", "clean", "a b"]).says(2, &["a b"]);
-    project.run_with(&[("HOME", "")], &["cache", "dir"]).says(2, &["there is no cache: neither HOME nor MACML_CACHE_DIR"]);
+    project
+        .run_with(&[("HOME", "")], &["cache", "dir"])
+        .says(2, &["there is no cache: neither HOME nor MACML_CACHE_DIR"]);
     project.write(".config/macml/config.toml", "cache-size = \"big\"\n");
     project.run(&["cache", "size"]).says(2, &["`big` is not a number of bytes", "cache-size"]);
 }

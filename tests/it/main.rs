@@ -65,6 +65,8 @@ mod cli;
 mod bundle;
 // `macml cache`: what counts, what goes, and what must stay.
 mod cache;
+// `macml env`: what is on disk, the way back, and the end.
+mod env;
 // `macml python`: with the real Python of the machine, and with what only looks like one.
 mod python;
 // `macml rules`, and rules that a project ignores.

@@ -10,6 +10,7 @@ use clap::FromArgMatches as _;
 
 use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
+use crate::commands::env::EnvArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
 use crate::commands::python::PythonArgs;
@@ -17,8 +18,11 @@ use crate::commands::rules::RulesArgs;
 use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
-const GROUPS: &[(&str, &[&str])] =
-    &[("Daily", &["lock"]), ("Repair", &["why", "matrix", "rules"]), ("Plumbing", &["bundle", "python", "cache"])];
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Daily", &["lock"]),
+    ("Repair", &["why", "matrix", "rules"]),
+    ("Plumbing", &["bundle", "env", "python", "cache"]),
+];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -35,6 +39,7 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     Bundle(BundleArgs),
     Cache(CacheArgs),
+    Env(EnvArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),
     Python(PythonArgs),

@@ -83,7 +83,9 @@ pub(crate) fn run(args: &BundleArgs, context: &Context, printer: &Printer) -> Ex
     let result = make(args, context, &draw);
     draw.clear();
     match (result, format) {
-        (Ok(bundled), FormatArg::Json) => error::finish(printer.data(&report::text(&Report::new(&bundled))), 0, printer),
+        (Ok(bundled), FormatArg::Json) => {
+            error::finish(printer.data(&report::text(&Report::new(&bundled))), 0, printer)
+        }
         (Ok(bundled), FormatArg::Text) => {
             error::finish(printer.result(&text(&bundled, begun.elapsed(), context)), 0, printer)
         }

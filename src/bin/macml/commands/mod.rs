@@ -2,6 +2,7 @@
 
 pub(crate) mod bundle;
 pub(crate) mod cache;
+pub(crate) mod env;
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod python;
