@@ -44,6 +44,8 @@ mod direct;
 mod hostile_wheels;
 // The cache of unpacked wheels, and trees that are linked from it.
 mod unpack;
+// Environments on disk: generations and their link, whoever kills, waits, fills the disk or brings one of his own.
+mod generations;
 // What a person reads when an index is there, and when it is gone.
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
