@@ -119,15 +119,6 @@ fn time(sha256: &Sha256) -> SystemTime {
     tree::at_second(YEAR_2000 + u64::from(part) * 2)
 }
 
-/// What lies in the cache, or was removed from it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Amount {
-    /// Wheels.
-    pub wheels: usize,
-    /// The sizes of their files; what environments share with them by hard links stays in use when they go.
-    pub bytes: u64,
-}
-
 /// The cache, in a folder of its own.
 #[derive(Clone, Debug)]
 pub struct WheelCache {
@@ -155,71 +146,24 @@ impl WheelCache {
     /// # Errors
     /// When its folder cannot be made or locked.
     pub fn open(&self) -> Result<OpenCache, FsError> {
+        self.open_saying(&mut || ())
+    }
+
+    /// Begins to use it as [`WheelCache::open`] does; `waiting` is called once, when one who removes entries has kept it
+    /// waiting for a second.
+    ///
+    /// # Errors
+    /// When its folder cannot be made or locked.
+    pub fn open_saying(&self, waiting: &mut dyn FnMut()) -> Result<OpenCache, FsError> {
         let path = self.lock();
         let lock = match FileLock::try_exclusive(&path)? {
             Some(lock) => {
                 sweep(&self.root)?;
                 lock.into_shared(&path)?
             }
-            None => FileLock::shared(&path)?,
+            None => FileLock::shared_saying(&path, waiting)?,
         };
         Ok(OpenCache { root: self.root.clone(), _lock: lock })
-    }
-
-    /// Adds up what is in it.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn size(&self) -> Result<Amount, FsError> {
-        // Without a lock: entries that come or go meanwhile are counted or not.
-        let mut sum = Amount::default();
-        for entry in entries(&self.root)? {
-            sum.add(entry.bytes);
-        }
-        Ok(sum)
-    }
-
-    /// Removes what is no whole entry, and of the others those that were not used for the longest time, until the rest
-    /// has at most `most` bytes. Waits until nobody uses the cache.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
-    pub fn prune(&self, most: u64) -> Result<Amount, FsError> {
-        let Some(_lock) = self.alone()? else { return Ok(Amount::default()) };
-        let mut entries = entries(&self.root)?;
-        // Ties by name, so that the same is kept on the same state.
-        entries.sort_by_key(|entry| (entry.whole, entry.used));
-        let mut left: u64 = entries.iter().filter(|entry| entry.whole).map(|entry| entry.bytes).sum();
-        let mut gone = Amount::default();
-        for entry in entries {
-            if entry.whole && left <= most {
-                continue;
-            }
-            put_away(&self.root, &entry.folder)?;
-            if entry.whole {
-                left -= entry.bytes;
-                gone.add(entry.bytes);
-            }
-        }
-        sweep(&self.root)?;
-        Ok(gone)
-    }
-
-    /// Removes everything. Waits until nobody uses the cache.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
-    pub fn clean(&self) -> Result<Amount, FsError> {
-        let Some(_lock) = self.alone()? else { return Ok(Amount::default()) };
-        let mut gone = Amount::default();
-        for entry in entries(&self.root)? {
-            put_away(&self.root, &entry.folder)?;
-            if entry.whole {
-                gone.add(entry.bytes);
-            }
-        }
-        sweep(&self.root)?;
-        Ok(gone)
     }
 
     /// Takes it for oneself, if nobody uses it just now. Where no cache is, that is so too, and nothing is made.
@@ -259,14 +203,6 @@ impl WheelCache {
         }
         Ok(all)
     }
-
-    /// Waits until nobody uses it; `None` when there is no cache.
-    fn alone(&self) -> Result<Option<FileLock>, FsError> {
-        match fs::kind(&self.root)? {
-            None => Ok(None),
-            Some(_) => FileLock::exclusive(&self.lock()).map(Some),
-        }
-    }
 }
 
 /// Something in the cache of wheels.
@@ -301,39 +237,6 @@ impl AloneCache {
         // A part of it must not be taken for the whole.
         if wheel.name.is_some() { put_away(&self.root, &wheel.folder) } else { tree::remove(&wheel.folder) }
     }
-}
-
-impl Amount {
-    fn add(&mut self, bytes: u64) {
-        self.wheels += 1;
-        self.bytes += bytes;
-    }
-}
-
-/// Something in the cache that has the name of an entry.
-struct Found {
-    folder: PathBuf,
-    whole: bool,
-    bytes: u64,
-    used: Option<SystemTime>,
-}
-
-/// Lists what has the name of an entry, whole or not.
-fn entries(root: &Path) -> Result<Vec<Found>, FsError> {
-    let names = tree::names(root)?;
-    let mut found = Vec::new();
-    for name in names.iter().filter(|name| name.parse::<Sha256>().is_ok()) {
-        let folder = root.join(name);
-        let path = folder.join("marker");
-        let marker = fs::read_bytes(&path)?.and_then(|bytes| marker::parse(std::str::from_utf8(&bytes).ok()?));
-        found.push(Found {
-            whole: marker.is_some(),
-            bytes: marker.map_or(0, |marker| marker.files.iter().map(|file| file.size).sum()),
-            used: tree::facts(&path)?.map(|facts| facts.modified),
-            folder,
-        });
-    }
-    Ok(found)
 }
 
 /// Takes an entry out by one rename; its files go after that, or with a later sweep.

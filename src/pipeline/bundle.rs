@@ -255,7 +255,8 @@ pub fn bundle(
     let config = config(&project.manifest);
     let cache = config.cache_dir.clone().ok_or(DownloadError::NoCache)?;
     // Nobody removes downloads meanwhile.
-    let _use = WheelCache::inside(&cache).open()?;
+    let mut waiting = || progress.note("waiting for another macml that tidies the cache");
+    let _use = WheelCache::inside(&cache).open_saying(&mut waiting)?;
     check_space(&missing, &cache, parent)?;
     let mut downloads = Downloads::begin(&config, &missing, progress)?;
     let ready: BTreeMap<Sha256, Ready> =

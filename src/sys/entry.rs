@@ -1,9 +1,9 @@
 //! Entries of folders that somebody tidies up: how large and how old they are, and what makes them go.
 
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
-use super::fs::{self, FsError};
+use super::fs::{self, FileLock, FsError};
 
 /// What tells whether an entry is worth keeping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +73,28 @@ pub fn exchange(new: &Path, old: &Path) -> Result<(), FsError> {
         return Err(failed(cause));
     }
     std::fs::rename(&aside, new).map_err(failed)
+}
+
+impl FileLock {
+    /// Waits for a lock that excludes exclusive ones; `waiting` is called once, when a second has passed.
+    ///
+    /// # Errors
+    /// As for [`FileLock::shared`].
+    pub fn shared_saying(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FsError> {
+        let begun = Instant::now();
+        let mut said = false;
+        loop {
+            match Self::hold(path, |file| file.try_lock_shared().map_err(std::io::Error::from)) {
+                Err(error) if error.cause.kind() == std::io::ErrorKind::WouldBlock => {}
+                held => return held,
+            }
+            if !said && begun.elapsed() >= Duration::from_secs(1) {
+                said = true;
+                waiting();
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
 }
 
 #[cfg(test)]
