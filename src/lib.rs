@@ -46,6 +46,7 @@
 //! | [`resolve`] | stage 3, which versions, or why none |
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
 //! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
+//! | [`cache`] | everything below the cache folder together: how much it is, what of it goes |
 //! | [`environment`] | environments on disk: generations, the link to the one that counts, their stamp, who is trusted |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
@@ -110,6 +111,8 @@ pub mod resolve;
 pub mod lock;
 
 pub mod install;
+
+pub mod cache;
 
 pub mod environment;
 

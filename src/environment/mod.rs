@@ -17,6 +17,7 @@
 //!     env/default/.new-…                               being built: swept when nobody builds
 //! ~/.local/state/macml/built/<digest>.json             what this user's macml built for a project (`trust`)
 //! ~/.local/state/macml/cpu/<digest>/sitecustomize.py   hides the GPU from a Python (`without_gpu`)
+//! ~/.local/state/macml/built/<digest>.earlier.json     the notes on earlier generations, for the way back (`earlier`)
 //! ```
 //!
 //! Knows nothing of manifests, indexes and solving.
@@ -24,8 +25,10 @@
 mod activation;
 mod content;
 mod cpu;
+mod earlier;
 mod fit;
 mod generation;
+mod listing;
 mod place;
 mod stamp;
 mod strays;
@@ -39,6 +42,7 @@ pub use fit::{Fit, Unfit, fit};
 pub use generation::{
     Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,
 };
+pub use listing::{Listed, ListedGeneration, names};
 pub use place::{Elsewhere, Place, Standing};
 pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};
 pub use trust::{Built, Known};

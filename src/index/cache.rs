@@ -14,7 +14,7 @@
 //! crash can at worst lose one. A cache that cannot be written is mentioned once and otherwise done without.
 //! All writing is done by one thread, away from those who wait for answers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
@@ -26,6 +26,16 @@ use crate::pep::{PackageName, Sha256};
 use crate::progress::Progress;
 use crate::sys::fs::{self, Durability};
 use crate::sys::http::Validators;
+
+/// The folder of pages, by index and package.
+pub const PAGES: &str = "pages-v1";
+/// The folder of METADATA, by teller and the wheel's sha256.
+pub const METADATA: &str = "metadata-v2";
+/// The folder of sizes and digests, by address.
+pub const DIGESTS: &str = "digests-v1";
+
+/// The folder of METADATA that was read out of wheels whose sha256 was computed.
+pub const CHECKED: &str = "checked";
 
 const MAGIC: &[u8; 8] = b"macml-1\n";
 
@@ -179,33 +189,27 @@ impl Cache {
     }
 
     fn digest_path(&self, address: &str) -> Option<PathBuf> {
-        Some(self.root.as_ref()?.join("digests-v1").join(Sha256::of(address.as_bytes()).to_string()))
+        Some(self.root.as_ref()?.join(DIGESTS).join(Sha256::of(address.as_bytes()).to_string()))
     }
 
     fn page_path(&self, address: &str, name: &PackageName) -> Option<PathBuf> {
-        let folder = self.root.as_ref()?.join("pages-v1").join(folder_of(address));
-        Some(match name.as_str() {
-            short if short.len() <= LONGEST_NAME => folder.join(short),
-            // No volume takes more than 255 bytes. The `.` keeps it apart from names that are written out.
-            long => folder.join(format!(".{}", Sha256::of(long.as_bytes()))),
-        })
+        let folder = self.root.as_ref()?.join(PAGES).join(folder_of(address));
+        Some(folder.join(page_name(name)))
     }
 
     fn metadata_path(&self, teller: Teller<'_>, sha256: Sha256) -> Option<PathBuf> {
         let teller = match teller {
             Teller::Index(address) => folder_of(address),
-            Teller::Wheel => "checked".to_owned(),
+            Teller::Wheel => CHECKED.to_owned(),
         };
         let digest = sha256.to_string();
-        Some(self.root.as_ref()?.join("metadata-v2").join(teller).join(&digest[..2]).join(digest))
+        Some(self.root.as_ref()?.join(METADATA).join(teller).join(&digest[..2]).join(digest))
     }
 
     /// Reads an entry; what is missing, unreadable or damaged does not exist.
-    fn read(&self, path: &std::path::Path) -> Option<Arc<[u8]>> {
+    fn read(&self, path: &Path) -> Option<Arc<[u8]>> {
         let entry: Arc<[u8]> = fs::read_bytes(path).ok()??.into();
-        let (magic, rest) = entry.split_first_chunk::<8>()?;
-        let (sum, content) = rest.split_first_chunk::<8>()?;
-        (magic == MAGIC && u64::from_le_bytes(*sum) == checksum(content)).then_some(entry)
+        is_whole(&entry).then_some(entry)
     }
 
     fn write(&self, path: PathBuf, parts: &[&[u8]]) {
@@ -229,6 +233,28 @@ impl Drop for Cache {
             let _ = writer.join();
         }
     }
+}
+
+/// Says whether these are the bytes of an entry as it was written.
+pub fn is_whole(entry: &[u8]) -> bool {
+    let parts = entry.split_first_chunk::<8>().and_then(|(magic, rest)| Some((magic, rest.split_first_chunk::<8>()?)));
+    parts.is_some_and(|(magic, (sum, content))| magic == MAGIC && u64::from_le_bytes(*sum) == checksum(content))
+}
+
+/// Names the file of a package's page in the folder of an index.
+pub fn page_name(name: &PackageName) -> String {
+    match name.as_str() {
+        short if short.len() <= LONGEST_NAME => short.to_owned(),
+        // No volume takes more than 255 bytes. The `.` keeps it apart from names that are written out.
+        long => format!(".{}", Sha256::of(long.as_bytes())),
+    }
+}
+
+/// Reads out of an entry of METADATA which package it is of.
+pub fn metadata_name(entry: &[u8]) -> Option<PackageName> {
+    let text = std::str::from_utf8(entry.get(CONTENT..)?).ok()?;
+    let fields = text.lines().filter_map(|line| line.split_once(':'));
+    fields.into_iter().find(|(field, _)| field.eq_ignore_ascii_case("name"))?.1.trim().parse().ok()
 }
 
 /// The longest package name that becomes a file's name, with room for the ending of a file being written.

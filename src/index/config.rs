@@ -25,6 +25,8 @@ pub struct Config {
     pub offline: bool,
     /// Where pages and metadata are kept; `None` keeps nothing.
     pub cache_dir: Option<PathBuf>,
+    /// The most bytes that the cache may keep; `None` sets no limit.
+    pub cache_size: Option<u64>,
     /// `exclude-newer` is set: every wheel must have an upload time.
     pub need_upload_times: bool,
     /// PEM files trusted beside the store.
@@ -105,6 +107,7 @@ impl Config {
             mirror_only: false,
             offline: false,
             cache_dir: default_cache(&env),
+            cache_size: None,
             need_upload_times: false,
             certificates: Vec::new(),
             stall: None,
@@ -139,6 +142,7 @@ impl Config {
         config.mirror_only = user.mirror_only;
         config.offline = user.offline;
         config.certificates = user.certificates;
+        config.cache_size = user.cache_size;
         if let Some(text) = config.env.get("MACML_MIRROR") {
             let mirrors = text.split([',', ' ']).filter(|part| !part.is_empty()).map(Mirror::parse);
             config.mirrors = mirrors

@@ -21,7 +21,7 @@ pub mod config;
 mod simple;
 mod stored;
 
-mod cache;
+pub mod cache;
 mod credentials;
 pub mod fault;
 mod remote_zip;

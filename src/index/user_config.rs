@@ -5,6 +5,7 @@
 //! mirror-only = false
 //! certificates = ["~/corp.pem"]
 //! cache-dir = "/Volumes/Big/macml"
+//! cache-size = "20GB"
 //! offline = false
 //! ```
 
@@ -15,8 +16,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::config::Mirror;
 use crate::diag::{Code, Finding, Span};
+use crate::sys::disk::Bytes;
 
-const KEYS: [&str; 5] = ["mirrors", "mirror-only", "certificates", "cache-dir", "offline"];
+const KEYS: [&str; 6] = ["mirrors", "mirror-only", "certificates", "cache-dir", "cache-size", "offline"];
 
 /// What config.toml says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -25,6 +27,7 @@ pub(super) struct UserConfig {
     pub(super) mirror_only: bool,
     pub(super) certificates: Vec<PathBuf>,
     pub(super) cache_dir: Option<PathBuf>,
+    pub(super) cache_size: Option<u64>,
     pub(super) offline: bool,
 }
 
@@ -43,6 +46,7 @@ impl UserConfig {
                 "mirror-only" => config.mirror_only = reader.switch(value),
                 "certificates" => config.certificates = reader.list(value, Reader::path),
                 "cache-dir" => config.cache_dir = reader.path(value),
+                "cache-size" => config.cache_size = reader.bytes(value),
                 "offline" => config.offline = reader.switch(value),
                 other => reader.unknown(other, key.span().into(), &KEYS),
             }
@@ -113,6 +117,18 @@ impl Reader<'_> {
         Some(path)
     }
 
+    fn bytes(&mut self, value: &Value<'_>) -> Option<u64> {
+        let text = self.text(value)?;
+        match text.parse::<Bytes>() {
+            Ok(bytes) => Some(bytes.0),
+            Err(error) => {
+                let finding = Finding::error(Code::InvalidValue, format!("`{}` {error}", text.escape_debug()));
+                self.findings.push(finding.at(value.span().into(), "not a size"));
+                None
+            }
+        }
+    }
+
     fn text(&mut self, value: &Value<'_>) -> Option<String> {
         match value.get_ref() {
             DeValue::String(text) => Some(text.clone().into_owned()),
@@ -168,12 +184,13 @@ mod tests {
     #[test]
     fn a_good_file() {
         let text = "mirrors = [\"tuna\", \"https://me:s3cret@a.example/simple\", { index = \"pytorch\", url = \"https://b.example\" }]\n\
-                    mirror-only = true\ncertificates = \"~/corp.pem\"\ncache-dir = \"/big\"\noffline = true\n";
+                    mirror-only = true\ncertificates = \"~/corp.pem\"\ncache-dir = \"/big\"\ncache-size = \"20GB\"\noffline = true\n";
         let config = UserConfig::parse(text, Some(Path::new("/home/me"))).unwrap();
         let labels: Vec<_> = config.mirrors.iter().map(|mirror| (&*mirror.index, &*mirror.label)).collect();
         assert_eq!(labels, [("pypi", "tuna"), ("pypi", "https://a.example/simple"), ("pytorch", "https://b.example/")]);
         assert_eq!(config.certificates, [PathBuf::from("/home/me/corp.pem")]);
         assert!(config.mirror_only && config.offline && config.cache_dir == Some("/big".into()));
+        assert_eq!(config.cache_size, Some(20_000_000_000));
         assert_eq!(UserConfig::parse("", None).unwrap(), UserConfig::default());
         assert_eq!(UserConfig::parse("mirrors = \"ustc\"", None).unwrap().mirrors.len(), 1);
     }
@@ -192,6 +209,8 @@ mod tests {
         check("mirrors = [\"ftp://a.example\"]", &[(Code::InvalidValue, "\"ftp://a.example\"", "`ftp:`")]);
         check("mirrors = [{ index = \"pypi\" }]", &[(Code::MissingKey, "{ index = \"pypi\" }", "`url`")]);
         check("certificates = [\"corp.pem\"]", &[(Code::InvalidValue, "\"corp.pem\"", "not an absolute path")]);
+        check("cache-size = \"20 gigs\"", &[(Code::InvalidValue, "\"20 gigs\"", "such as `20GB`")]);
+        check("cache-size = 20", &[(Code::WrongType, "20", "expected text")]);
         assert_eq!(UserConfig::parse("mirrors = [", None).unwrap_err()[0].code, Code::ManifestSyntax);
     }
 }

@@ -31,5 +31,5 @@ pub use names::{PathFault, Spelling};
 pub use plan::{Arriving, Layout, Overlap, Plan, PlanError, Planned, PlannedWheel, Source, plan};
 pub use record::{direct_url, recorded_paths};
 pub use scripts::{EntryPoint, Interpreter, InterpreterError, Kind, Launch};
-pub use unpack::{Amount, Bytes, OpenCache, UnpackError, Unpacked, WheelCache};
+pub use unpack::{AloneCache, Bytes, CachedWheel, OpenCache, UnpackError, Unpacked, WheelCache};
 pub use wheel::{About, Wheel, WheelFile, contradiction, open};

@@ -32,6 +32,7 @@ use super::wheel;
 use super::wheel::{About, Wheel};
 use crate::lock::model::LockedWheel;
 use crate::pep::{Sha256, WheelName};
+use crate::sys::entry;
 use crate::sys::fs;
 use crate::sys::fs::{FileLock, FsError};
 use crate::sys::tree;
@@ -118,15 +119,6 @@ fn time(sha256: &Sha256) -> SystemTime {
     tree::at_second(YEAR_2000 + u64::from(part) * 2)
 }
 
-/// What lies in the cache, or was removed from it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Amount {
-    /// Wheels.
-    pub wheels: usize,
-    /// The sizes of their files; what environments share with them by hard links stays in use when they go.
-    pub bytes: u64,
-}
-
 /// The cache, in a folder of its own.
 #[derive(Clone, Debug)]
 pub struct WheelCache {
@@ -154,113 +146,97 @@ impl WheelCache {
     /// # Errors
     /// When its folder cannot be made or locked.
     pub fn open(&self) -> Result<OpenCache, FsError> {
+        self.open_saying(&mut || ())
+    }
+
+    /// Begins to use it as [`WheelCache::open`] does; `waiting` is called once, when one who removes entries has kept it
+    /// waiting for a second.
+    ///
+    /// # Errors
+    /// When its folder cannot be made or locked.
+    pub fn open_saying(&self, waiting: &mut dyn FnMut()) -> Result<OpenCache, FsError> {
         let path = self.lock();
         let lock = match FileLock::try_exclusive(&path)? {
             Some(lock) => {
                 sweep(&self.root)?;
                 lock.into_shared(&path)?
             }
-            None => FileLock::shared(&path)?,
+            None => FileLock::shared_saying(&path, waiting)?,
         };
         Ok(OpenCache { root: self.root.clone(), _lock: lock })
     }
 
-    /// Adds up what is in it.
+    /// Takes it for oneself, if nobody uses it just now. Where no cache is, that is so too, and nothing is made.
+    ///
+    /// # Errors
+    /// When its folder cannot be locked.
+    pub fn try_alone(&self) -> Result<Option<AloneCache>, FsError> {
+        let lock = match fs::kind(&self.root)? {
+            Some(fs::Kind::Folder) => match FileLock::try_exclusive(&self.lock())? {
+                Some(lock) => Some(lock),
+                None => return Ok(None),
+            },
+            _ => None,
+        };
+        Ok(Some(AloneCache { root: self.root.clone(), _lock: lock }))
+    }
+
+    /// Lists what is in it, whole or not.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn size(&self) -> Result<Amount, FsError> {
-        // Without a lock: entries that come or go meanwhile are counted or not.
-        let mut sum = Amount::default();
-        for entry in entries(&self.root)? {
-            sum.add(entry.bytes);
+    pub fn wheels(&self) -> Result<Vec<CachedWheel>, FsError> {
+        let mut all = Vec::new();
+        for name in fs::names(&self.root)?.iter().filter(|name| is_entry(name)) {
+            let folder = self.root.join(name);
+            let path = folder.join("marker");
+            let marker = fs::read_bytes(&path)?.and_then(|bytes| marker::parse(std::str::from_utf8(&bytes).ok()?));
+            let used = tree::facts(&path)?.map(|facts| facts.modified);
+            let (files, bytes) = match &marker {
+                Some(marker) if !is_aside(name) => {
+                    (marker.files.len() as u64, marker.files.iter().map(|file| file.size).sum())
+                }
+                _ => entry::weigh(&folder)?,
+            };
+            let name = marker.map(|marker| marker.name).filter(|_| !is_aside(name));
+            all.push(CachedWheel { folder, name, files, bytes, used });
         }
-        Ok(sum)
+        Ok(all)
     }
+}
 
-    /// Removes what is no whole entry, and of the others those that were not used for the longest time, until the rest
-    /// has at most `most` bytes. Waits until nobody uses the cache.
+/// Something in the cache of wheels.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CachedWheel {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The wheel's name, where it is whole: what is not is of use to nobody.
+    pub name: Option<WheelName>,
+    /// How many files it has.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// When it was last used.
+    pub used: Option<SystemTime>,
+}
+
+/// The cache while nobody uses it.
+#[derive(Debug)]
+pub struct AloneCache {
+    root: PathBuf,
+    /// Absent where there is no cache.
+    _lock: Option<FileLock>,
+}
+
+impl AloneCache {
+    /// Removes one of [`WheelCache::wheels`]. Environments keep what they linked.
     ///
     /// # Errors
-    /// When something cannot be removed.
-    pub fn prune(&self, most: u64) -> Result<Amount, FsError> {
-        let Some(_lock) = self.alone()? else { return Ok(Amount::default()) };
-        let mut entries = entries(&self.root)?;
-        // Ties by name, so that the same is kept on the same state.
-        entries.sort_by_key(|entry| (entry.whole, entry.used));
-        let mut left: u64 = entries.iter().filter(|entry| entry.whole).map(|entry| entry.bytes).sum();
-        let mut gone = Amount::default();
-        for entry in entries {
-            if entry.whole && left <= most {
-                continue;
-            }
-            put_away(&self.root, &entry.folder)?;
-            if entry.whole {
-                left -= entry.bytes;
-                gone.add(entry.bytes);
-            }
-        }
-        sweep(&self.root)?;
-        Ok(gone)
+    /// When it cannot be removed.
+    pub fn remove(&self, wheel: &CachedWheel) -> Result<(), FsError> {
+        // A part of it must not be taken for the whole.
+        if wheel.name.is_some() { put_away(&self.root, &wheel.folder) } else { tree::remove(&wheel.folder) }
     }
-
-    /// Removes everything. Waits until nobody uses the cache.
-    ///
-    /// # Errors
-    /// When something cannot be removed.
-    pub fn clean(&self) -> Result<Amount, FsError> {
-        let Some(_lock) = self.alone()? else { return Ok(Amount::default()) };
-        let mut gone = Amount::default();
-        for entry in entries(&self.root)? {
-            put_away(&self.root, &entry.folder)?;
-            if entry.whole {
-                gone.add(entry.bytes);
-            }
-        }
-        sweep(&self.root)?;
-        Ok(gone)
-    }
-
-    /// Waits until nobody uses it; `None` when there is no cache.
-    fn alone(&self) -> Result<Option<FileLock>, FsError> {
-        match fs::kind(&self.root)? {
-            None => Ok(None),
-            Some(_) => FileLock::exclusive(&self.lock()).map(Some),
-        }
-    }
-}
-
-impl Amount {
-    fn add(&mut self, bytes: u64) {
-        self.wheels += 1;
-        self.bytes += bytes;
-    }
-}
-
-/// Something in the cache that has the name of an entry.
-struct Found {
-    folder: PathBuf,
-    whole: bool,
-    bytes: u64,
-    used: Option<SystemTime>,
-}
-
-/// Lists what has the name of an entry, whole or not.
-fn entries(root: &Path) -> Result<Vec<Found>, FsError> {
-    let names = tree::names(root)?;
-    let mut found = Vec::new();
-    for name in names.iter().filter(|name| name.parse::<Sha256>().is_ok()) {
-        let folder = root.join(name);
-        let path = folder.join("marker");
-        let marker = fs::read_bytes(&path)?.and_then(|bytes| marker::parse(std::str::from_utf8(&bytes).ok()?));
-        found.push(Found {
-            whole: marker.is_some(),
-            bytes: marker.map_or(0, |marker| marker.files.iter().map(|file| file.size).sum()),
-            used: tree::facts(&path)?.map(|facts| facts.modified),
-            folder,
-        });
-    }
-    Ok(found)
 }
 
 /// Takes an entry out by one rename; its files go after that, or with a later sweep.
@@ -276,11 +252,21 @@ fn put_away(root: &Path, entry: &Path) -> Result<(), FsError> {
 /// Removes what is being made or removed by nobody: the caller is alone.
 fn sweep(root: &Path) -> Result<(), FsError> {
     for name in tree::names(root)? {
-        if name.starts_with(".new-") || name.starts_with(".old-") {
+        if is_aside(&name) {
             tree::remove(&root.join(name))?;
         }
     }
     Ok(())
+}
+
+/// Whether a name in the cache is that of something that is being made or removed.
+fn is_aside(name: &str) -> bool {
+    name.starts_with(".new-") || name.starts_with(".old-")
+}
+
+/// Whether a name in the cache is one that macml gives.
+fn is_entry(name: &str) -> bool {
+    is_aside(name) || name.parse::<Sha256>().is_ok()
 }
 
 /// The cache in use.

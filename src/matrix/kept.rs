@@ -19,6 +19,7 @@ use std::time::UNIX_EPOCH;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::cache::MATRIX;
 use crate::index::Config;
 use crate::index::source::DIRECT;
 use crate::knowledge::Knowledge;
@@ -60,7 +61,7 @@ struct Stored {
 impl<'p> Kept<'p> {
     pub(super) fn new(config: &Config, reuse: Reuse, progress: &'p dyn Progress) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-        let folder = config.cache_dir.as_ref().map(|cache| cache.join("matrix-v1"));
+        let folder = config.cache_dir.as_ref().map(|cache| cache.join(MATRIX));
         Self { folder, reuse, writes: !config.offline, way: way(config), now, progress }
     }
 

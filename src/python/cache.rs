@@ -17,6 +17,9 @@ use crate::pep::Sha256;
 use crate::sys::Identity;
 use crate::sys::fs::{self, Durability};
 
+/// The folder of answers, by the sha256 of the interpreter's path.
+pub const FOLDER: &str = "python-v1";
+
 /// The folder of the kept answers, if there is one.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
@@ -55,7 +58,7 @@ pub(super) struct Asked<'a> {
 impl Cache {
     /// Uses the folder of all caches, or nothing.
     pub(super) fn new(root: Option<&Path>) -> Self {
-        Self { folder: root.map(|root| root.join("python-v1")) }
+        Self { folder: root.map(|root| root.join(FOLDER)) }
     }
 
     /// Returns what was answered before, when nothing that it depends on has changed.

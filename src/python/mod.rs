@@ -33,6 +33,7 @@ use std::path::PathBuf;
 use crate::pep::Version;
 use crate::sys::Identity;
 
+pub use cache::FOLDER as CACHE_FOLDER;
 pub use choose::{Error, Misfit, USUAL, Wanted};
 pub use find::{Candidate, Origin};
 pub use header::Arch;

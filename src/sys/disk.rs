@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use super::fs::FsError;
 
@@ -98,6 +99,45 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// A text that is no number of bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("is not a number of bytes such as `20GB` or `500MB`")]
+pub struct BytesError;
+
+impl FromStr for Bytes {
+    type Err = BytesError;
+
+    /// Reads `20GB`, `1.5 TB`, `500MiB` or `0`; without an `i` the units are those of disks, powers of a thousand.
+    fn from_str(text: &str) -> Result<Self, BytesError> {
+        const UNITS: [(&str, u64); 10] = [
+            ("", 1),
+            ("B", 1),
+            ("KB", 1_000),
+            ("MB", 1_000_000),
+            ("GB", 1_000_000_000),
+            ("TB", 1_000_000_000_000),
+            ("KIB", 1 << 10),
+            ("MIB", 1 << 20),
+            ("GIB", 1 << 30),
+            ("TIB", 1 << 40),
+        ];
+        let text = text.trim();
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let (number, unit) = text.split_at(end);
+        let unit = unit.trim_start().to_uppercase();
+        let (_, unit) = UNITS.iter().find(|(name, _)| *name == unit).ok_or(BytesError)?;
+        let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+        // Thousandths of a unit are as fine as anybody says it.
+        if whole.is_empty() || part.is_empty() || part.len() > 3 || part.contains('.') {
+            return Err(BytesError);
+        }
+        let thousandths: u64 = format!("{part:0<3}").parse().map_err(|_| BytesError)?;
+        let whole: u64 = whole.parse().map_err(|_| BytesError)?;
+        let bytes = whole.checked_mul(*unit).ok_or(BytesError)?;
+        bytes.checked_add(unit / 1000 * thousandths + unit % 1000 * thousandths / 1000).map(Self).ok_or(BytesError)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +151,21 @@ mod tests {
         assert_eq!(exchange_format(folder.path()).unwrap(), None);
         let error = super::space(&folder.path().join("absent")).unwrap_err();
         assert!(error.to_string().contains("absent"), "{error}");
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        let check = |text: &str, bytes: Option<u64>| assert_eq!(text.parse().ok(), bytes.map(Bytes), "{text}");
+        check("20GB", Some(20_000_000_000));
+        check("1.5 tb", Some(1_500_000_000_000));
+        check("500MiB", Some(500 << 20));
+        check("1.5KiB", Some(1536));
+        check(" 0 ", Some(0));
+        check("12", Some(12));
+        check("0.001MB", Some(1000));
+        for text in ["", "GB", "-1GB", "1.GB", ".5GB", "1.2.3GB", "1e9", "20 G", "99999999999TB", "20GB!"] {
+            check(text, None);
+        }
     }
 
     #[test]

@@ -166,6 +166,11 @@ fn linked(path: &Path) -> std::io::Result<PathBuf> {
 /// How names of files begin and end that are being written.
 const UNFINISHED: (&str, &str) = (".macml-", ".tmp");
 
+/// Returns whether a name is that of a file that [`write_atomic`] has not finished.
+pub fn is_unfinished(name: &str) -> bool {
+    name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1)
+}
+
 /// A file that nobody has written to for so long was left by a process that was killed.
 const LONGEST_WRITE: Duration = Duration::from_secs(3600);
 
@@ -173,7 +178,7 @@ const LONGEST_WRITE: Duration = Duration::from_secs(3600);
 fn sweep(folder: &Path, then: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
-        let ours = name.to_str().is_some_and(|name| name.starts_with(UNFINISHED.0) && name.ends_with(UNFINISHED.1));
+        let ours = name.to_str().is_some_and(is_unfinished);
         let old = || entry.metadata().and_then(|found| found.modified()).is_ok_and(|modified| modified < then);
         if ours && old() {
             let _ = std::fs::remove_file(entry.path());

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "this is the place that wraps them")]
 
 pub mod disk;
+pub mod entry;
 mod env;
 mod exec;
 pub mod fs;

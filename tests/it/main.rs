@@ -69,6 +69,12 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// `macml bundle`: the locked wheels as a folder.
+mod bundle;
+// `macml cache`: what counts, what goes, and what must stay.
+mod cache;
+// `macml env`: what is on disk, the way back, and the end.
+mod env;
 // `macml python`: with the real Python of the machine, and with what only looks like one.
 mod python;
 // `macml rules`, and rules that a project ignores.

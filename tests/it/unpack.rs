@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use macml::cache::{Amount, Cache, Keep, Wait};
 use macml::install::{
     Arriving, Bytes, Interpreter, Layout, LinkError, LinkMode, Linked, Linker, OpenCache, Plan, UnpackError, Unpacked,
     WheelCache, direct_url, plan,
@@ -268,7 +269,8 @@ fn entries_without_a_whole_marker_do_not_exist() {
     for bytes in [&whole[..whole.len() - 1], &whole[..whole.len() / 2], b"", b"\xff"] {
         std::fs::write(&marker, bytes).unwrap();
         assert_eq!(open.get(&wheel().locked()).unwrap(), None);
-        assert_eq!(cache.size().unwrap().wheels, 1, "it is there, and counts as nothing");
+        let listed = cache.wheels().unwrap();
+        assert!(listed.len() == 1 && listed[0].name.is_none(), "it is there, and counts as nothing");
         assert_eq!(unpack(&open, &wheel()), unpacked);
     }
     assert_eq!(std::fs::read(&marker).unwrap(), whole);
@@ -282,19 +284,20 @@ fn entries_without_a_whole_marker_do_not_exist() {
 fn size_prune_and_clean() {
     let folder = tempfile::tempdir().unwrap();
     let cache = WheelCache::inside(folder.path());
-    assert_eq!(
-        (cache.size().unwrap().wheels, cache.prune(0).unwrap().wheels, cache.clean().unwrap().wheels),
-        (0, 0, 0)
-    );
+    let tidy = Cache::at(folder.path());
+    let prune = |most| tidy.prune(Keep::AtMost(most), SystemTime::now(), Wait::Saying(&mut || ())).unwrap().total();
+    let clean = || tidy.clean(Wait::Never).unwrap().total();
+    assert_eq!((prune(0), clean(), cache.wheels().unwrap()), (Amount::default(), Amount::default(), Vec::new()));
     assert!(!cache.root().exists(), "asking makes nothing");
     let content = "x".repeat(10_000);
     let wheels: Vec<Crafted> = ["aa", "bb", "cc"].map(|name| Crafted::named(name, &[("f", &content)])).to_vec();
     let open = cache.open().unwrap();
     let unpacked: Vec<Unpacked> = wheels.iter().map(|wheel| unpack(&open, wheel)).collect();
-    let size = cache.size().unwrap();
-    assert_eq!(size.wheels, 3);
+    let listed = cache.wheels().unwrap();
+    assert_eq!(listed.len(), 3);
+    let size: u64 = listed.iter().map(|one| one.bytes).sum();
     let real: u64 = unpacked.iter().flat_map(|one| &one.files).map(|file| file.size).sum();
-    assert_eq!(size.bytes, real);
+    assert_eq!(size, real);
     // `bb` was used long ago, `aa` longer ago still; something is no entry.
     for (at, days) in [(1, 1), (0, 2)] {
         let marker = unpacked[at].folder.with_file_name("marker");
@@ -308,21 +311,22 @@ fn size_prune_and_clean() {
     // Who uses the cache is waited for.
     let (tell, told) = std::sync::mpsc::channel();
     let pruning = std::thread::spawn({
-        let cache = cache.clone();
-        move || tell.send(cache.prune(size.bytes / 3 * 2 + 3).unwrap()).unwrap()
+        let tidy = tidy.clone();
+        let keep = Keep::AtMost(size / 3 * 2 + 3);
+        move || tell.send(tidy.prune(keep, SystemTime::now(), Wait::Saying(&mut || ())).unwrap()).unwrap()
     });
     assert!(told.recv_timeout(Duration::from_millis(200)).is_err(), "it waits");
     drop(open);
     let gone = told.recv_timeout(Duration::from_secs(60)).unwrap();
     pruning.join().unwrap();
-    assert_eq!(gone.wheels, 1);
+    let files = unpacked[0].files.len() as u64;
+    assert_eq!(gone.total(), Amount { files, bytes: size / 3 });
     let open = cache.open().unwrap();
     let there: Vec<bool> = wheels.iter().map(|wheel| open.get(&wheel.locked()).unwrap().is_some()).collect();
     assert_eq!(there, [false, true, true]);
     assert!(!broken.exists() && leftovers(folder.path()).is_empty());
     drop(open);
-    let gone = cache.clean().unwrap();
-    assert_eq!((gone.wheels, cache.size().unwrap().wheels), (2, 0));
+    assert_eq!((clean().bytes, cache.wheels().unwrap()), (size / 3 * 2, Vec::new()));
     assert_eq!(std::fs::read_dir(cache.root()).unwrap().count(), 1, "only the lock");
 }
 
@@ -339,7 +343,8 @@ fn using_a_wheel_keeps_it() {
     }
     open.get(&wheels[0].locked()).unwrap().unwrap();
     drop(open);
-    cache.prune(cache.size().unwrap().bytes - 1).unwrap();
+    let bytes: u64 = cache.wheels().unwrap().iter().map(|one| one.bytes).sum();
+    Cache::at(folder.path()).prune(Keep::AtMost(bytes - 1), SystemTime::now(), Wait::Never).unwrap();
     let open = cache.open().unwrap();
     assert!(open.get(&wheels[0].locked()).unwrap().is_some());
     assert!(open.get(&wheels[1].locked()).unwrap().is_none());

@@ -8,6 +8,9 @@ use std::path::PathBuf;
 use clap::CommandFactory as _;
 use clap::FromArgMatches as _;
 
+use crate::commands::bundle::BundleArgs;
+use crate::commands::cache::CacheArgs;
+use crate::commands::env::EnvArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
 use crate::commands::python::PythonArgs;
@@ -16,8 +19,11 @@ use crate::commands::run::RunArgs;
 use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
-const GROUPS: &[(&str, &[&str])] =
-    &[("Daily", &["lock", "run"]), ("Repair", &["why", "matrix", "rules"]), ("Plumbing", &["python"])];
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Daily", &["lock", "run"]),
+    ("Repair", &["why", "matrix", "rules"]),
+    ("Plumbing", &["bundle", "env", "python", "cache"]),
+];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -32,6 +38,9 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
+    Bundle(BundleArgs),
+    Cache(CacheArgs),
+    Env(EnvArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),
     Python(PythonArgs),

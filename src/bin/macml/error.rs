@@ -42,6 +42,10 @@ pub(crate) enum Kind {
     Manifest,
     /// macml.lock cannot be used.
     Lockfile,
+    /// A locked file, or this machine, stands against the environment.
+    Refused,
+    /// Something is in an environment's place.
+    Environment,
     /// An index could not be asked.
     Index,
     /// A file could not be read or written.
@@ -72,8 +76,8 @@ impl Kind {
     /// Returns the exit code: 1 the answer is no, 2 there is no answer.
     pub(crate) fn code(self) -> u8 {
         match self {
-            Self::Unsatisfiable | Self::Stale => 1,
-            Self::Usage | Self::Manifest | Self::Lockfile | Self::Index | Self::Disk => 2,
+            Self::Unsatisfiable | Self::Stale | Self::Refused => 1,
+            Self::Usage | Self::Manifest | Self::Lockfile | Self::Environment | Self::Index | Self::Disk => 2,
         }
     }
 
@@ -85,6 +89,8 @@ impl Kind {
             Self::Usage => "usage",
             Self::Manifest => "manifest",
             Self::Lockfile => "lockfile",
+            Self::Refused => "refused",
+            Self::Environment => "environment",
             Self::Index => "index",
             Self::Disk => "disk",
         }

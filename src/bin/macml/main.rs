@@ -50,6 +50,9 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
     };
     let printer = Printer::new(colors, context.level);
     match args.command {
+        Command::Bundle(args) => commands::bundle::run(&args, &context, &printer),
+        Command::Cache(args) => commands::cache::run(&args, &context, &printer),
+        Command::Env(args) => commands::env::run(&args, &context, &printer),
         Command::Lock(args) => commands::lock::run(&args, &context, &printer),
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
         Command::Python(args) => commands::python::run(&args, &context, &printer),

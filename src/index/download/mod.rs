@@ -44,7 +44,11 @@ use crate::progress::Progress;
 use crate::sys::disk;
 use crate::sys::fs;
 pub use error::{DownloadError, Fault, Said};
+pub use store::is_whole;
 use store::{Meter, State, Store, Tally};
+
+/// The folder of wheel files.
+pub const FOLDER: &str = "downloads-v1";
 
 /// Files under way at once. With a Mac's usual 256 open files, there is room for twice as many.
 const AT_ONCE: usize = 32;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::{DownloadError, Ready, Wanted};
+use super::{DownloadError, FOLDER, Ready, Wanted};
 use crate::pep::Sha256;
 use crate::progress::{Downloaded, Progress};
 use crate::sys::Partial;
@@ -37,7 +37,7 @@ pub(super) struct Store {
 
 impl Store {
     pub(super) fn new(cache: &Path) -> Self {
-        Self { root: cache.join("downloads-v1") }
+        Self { root: cache.join(FOLDER) }
     }
 
     pub(super) fn root(&self) -> &Path {
@@ -90,18 +90,7 @@ impl Store {
 
     /// Returns whether the file is there and right. One that is not is in nobody's way: the right one replaces it.
     fn has(&self, wanted: &Wanted) -> Result<bool, FsError> {
-        let place = self.place(wanted.sha256, "whl");
-        if fs::size(&place)? != Some(wanted.size) {
-            return Ok(false);
-        }
-        let Some(mut file) = fs::open(&place)? else { return Ok(false) };
-        let mut hasher: sha2::Sha256 = sha2::Digest::new();
-        let digested = pieces(&mut file, &mut |bytes| {
-            sha2::Digest::update(&mut hasher, bytes);
-            Ok(())
-        });
-        digested.map_err(|cause| FsError { doing: "read", path: place, cause })?;
-        Ok(Sha256::from_bytes(sha2::Digest::finalize(hasher).into()) == wanted.sha256)
+        is_whole(&self.place(wanted.sha256, "whl"), wanted.size, wanted.sha256)
     }
 
     /// Waits for the right to write the file; `None` when another process has finished it meanwhile.
@@ -133,6 +122,24 @@ impl Store {
         body.recall(wanted)?;
         Ok(Some(body))
     }
+}
+
+/// Returns whether a file is there with this size and digest; it is read whole if the size is right.
+///
+/// # Errors
+/// When it is there and cannot be read.
+pub fn is_whole(path: &Path, size: u64, sha256: Sha256) -> Result<bool, FsError> {
+    if fs::size(path)? != Some(size) {
+        return Ok(false);
+    }
+    let Some(mut file) = fs::open(path)? else { return Ok(false) };
+    let mut hasher: sha2::Sha256 = sha2::Digest::new();
+    let digested = pieces(&mut file, &mut |bytes| {
+        sha2::Digest::update(&mut hasher, bytes);
+        Ok(())
+    });
+    digested.map_err(|cause| FsError { doing: "read", path: path.to_owned(), cause })?;
+    Ok(Sha256::from_bytes(sha2::Digest::finalize(hasher).into()) == sha256)
 }
 
 /// Reads to the end, in pieces.

@@ -1,5 +1,8 @@
 //! One file per verb: its arguments, whose comments are its help, and `run`.
 
+pub(crate) mod bundle;
+pub(crate) mod cache;
+pub(crate) mod env;
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod python;

@@ -3,6 +3,9 @@
 //! Fields may be added without a new `schema` number; readers must ignore those they do not know. Renaming, removing
 //! or giving another meaning to a field takes a new number.
 
+pub(crate) mod bundle;
+pub(crate) mod cache;
+pub(crate) mod env;
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod python;
