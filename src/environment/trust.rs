@@ -69,7 +69,9 @@ const LONGEST_STAMP: u64 = 4 << 20;
 fn token(generation: &Path) -> Result<Option<String>, FsError> {
     let path = generation.join(STAMP_NAME);
     match tree::facts(&path)? {
-        Some(facts) if facts.plain && facts.size <= LONGEST_STAMP => Ok(Stamp::read(generation)?.map(|stamp| stamp.token)),
+        Some(facts) if facts.plain && facts.size <= LONGEST_STAMP => {
+            Ok(Stamp::read(generation)?.map(|stamp| stamp.token))
+        }
         _ => Ok(None),
     }
 }
@@ -142,7 +144,9 @@ impl Known {
             return Ok(Self::Changed(ANOTHER));
         }
         // It says which Python counts, and lies beside `bin`, not in it.
-        let time = |name: &str| Ok(tree::facts(&built.generation.join(name))?.filter(|facts| facts.plain).map(|facts| facts.modified));
+        let time = |name: &str| {
+            Ok(tree::facts(&built.generation.join(name))?.filter(|facts| facts.plain).map(|facts| facts.modified))
+        };
         let config = time("pyvenv.cfg")?;
         if config.is_none() || config > time(STAMP_NAME)? {
             return Ok(Self::Changed(CHANGED));

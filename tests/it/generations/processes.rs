@@ -277,7 +277,8 @@ fn a_place_that_is_read_only_is_told_before_anything_is_removed() {
         project.with(&["old"]);
         let left = project.place().store.join(".new-x/y");
         write(&left, "");
-        let mount = format!("mount --bind \"$0{read_only}\" \"$0{read_only}\" && mount -o remount,bind,ro \"$0{read_only}\"");
+        let mount =
+            format!("mount --bind \"$0{read_only}\" \"$0{read_only}\" && mount -o remount,bind,ro \"$0{read_only}\"");
         let Some(said) = on_volumes(&Job::new(&project.path(), &["new"]), &mount) else { return };
         let folder = project.path().display().to_string() + read_only;
         let lock = format!("error: could not lock `{}/.macml/env/.lock`", project.path().display());
