@@ -58,7 +58,7 @@ impl Job {
 
     fn work(&self) -> Result<(), Error> {
         let place = Place::of(&self.project, "default", None).unwrap();
-        let all = Generations::open(&place, &mut || println!("waiting"))?;
+        let all = Generations::open(&place, &mut || tell("waiting"))?;
         self.step("opened");
         for label in &self.labels {
             let building = all.begin(Sha256::of(label.as_bytes()))?;
@@ -69,7 +69,7 @@ impl Job {
             if self.filling > 0 {
                 // What does not fit is the linker's to tell; the generation is not published then.
                 if std::fs::write(building.path().join("bin/filling"), vec![0; self.filling]).is_err() {
-                    println!("full");
+                    tell("full");
                     // Nothing is left for the stamp, however small it is.
                     drop(std::fs::write(building.path().join("bin/rest"), vec![0; 4096]));
                 }
@@ -86,7 +86,7 @@ impl Job {
     }
 
     fn step(&self, name: &str) {
-        println!("{name}");
+        tell(name);
         if self.stop.as_deref() == Some(name) {
             std::thread::sleep(Duration::from_secs(60));
         }
@@ -111,6 +111,11 @@ fn works_alone_or_for_another() {
             println!("error: {error} ({})", cause.unwrap_or_default());
         }
     }
+}
+
+#[expect(clippy::print_stdout, reason = "the process that started this one reads it")]
+fn tell(line: &str) {
+    println!("{line}");
 }
 
 fn said(output: &Output) -> String {
@@ -167,7 +172,7 @@ fn killed_at_each_step_the_link_leads_to_the_old_one_or_the_new_one() {
 
 #[test]
 fn killed_at_any_instant_the_link_leads_to_a_whole_one() {
-    const KILLS: u64 = 60;
+    const KILLS: u64 = 40;
     let project = Project::new();
     project.with(&["start"]);
     let labels: Vec<String> = (0..2000).map(|at| format!("{}", at % 7)).collect();
@@ -194,7 +199,7 @@ fn killed_at_any_instant_the_link_leads_to_a_whole_one() {
 #[test]
 #[cfg(target_os = "linux")]
 fn killed_before_each_change_of_names_the_link_leads_to_a_whole_one() {
-    let changes = "?rename,?renameat,renameat2,?symlink,symlinkat,?unlink,unlinkat,?mkdir,mkdirat,?rmdir,?link,linkat";
+    let changes = "?rename,?renameat,renameat2,?symlink,symlinkat,?unlink,unlinkat,?rmdir,?link,linkat";
     let trace = format!("trace={changes}");
     let around = |inject: &str| {
         let words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", &trace, "-e", inject];
@@ -225,8 +230,8 @@ fn killed_before_each_change_of_names_the_link_leads_to_a_whole_one() {
         all.activate(&build(&all, "next"), Replace::Never).unwrap();
         assert_eq!(label(&project.place().link), "next");
     }
-    // Folders, the probe, the left-over, the new one, its name, the note and the link; then what is removed.
-    assert!(old >= 10 && new >= 10, "{old} kills before the link was changed, {new} after");
+    // The probe, the left-over, the new one's name, the note and the link; then what is removed.
+    assert!(old >= 6 && new >= 10, "{old} kills before the link was changed, {new} after");
 }
 
 #[test]
