@@ -177,7 +177,10 @@ fn a_newer_generation_needs_a_newer_note() {
     let (project, place, _) = built();
     let all = project.open();
     let next = build(&all, "b");
-    check(&project, &Known::Built(Box::new(note(&place, &Generation::at(&place.link.canonicalize().unwrap()).unwrap()))));
+    check(
+        &project,
+        &Known::Built(Box::new(note(&place, &Generation::at(&place.link.canonicalize().unwrap()).unwrap()))),
+    );
     all.activate(&next, Replace::Never).unwrap();
     check(&project, &ANOTHER);
     note(&place, &next).write(&state(&project), &place).unwrap();
