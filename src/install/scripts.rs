@@ -315,7 +315,9 @@ mod tests {
     #[test]
     fn what_starts_a_command_is_read_back() {
         let long = format!("/{}/python", "x".repeat(200));
-        for path in ["/v/python", "/v\u{3000}v/python", "/v v/python3.13", "/it's/\\'\\\\'/\"`$x`/p", "/実験/é p", &long] {
+        for path in
+            ["/v/python", "/v\u{3000}v/python", "/v v/python3.13", "/it's/\\'\\\\'/\"`$x`/p", "/実験/é p", &long]
+        {
             for arguments in ["", "-u", "-X dev -W it's"] {
                 let start = Interpreter::new(path).unwrap().first_lines(arguments);
                 let expected = Launch {
