@@ -226,9 +226,11 @@ impl Cache {
     /// When it cannot be read.
     pub fn size(&self, now: SystemTime) -> Result<(Amounts, Amounts), FsError> {
         let (mut all, mut left_over) = (Amounts::none(), Amounts::none());
+        // What is not whole may be on its way while somebody uses the cache.
+        let idle = matches!(self.wheels().try_alone(), Ok(Some(_)));
         for found in self.look()? {
             all.add(&found);
-            if found.is_left_over(now) {
+            if found.is_left_over(now) && (idle || found.kind != Kind::Wheels) {
                 left_over.add(&found);
             }
         }

@@ -263,7 +263,8 @@ pub fn bundle(
         downloads.by_ref().map(|ready| ready.map(|ready| (ready.sha256, ready))).collect::<Result<_, _>>()?;
 
     let new = NewFolder::in_folder(parent, NEW)?;
-    let building = FileLock::exclusive(&new.path().join(NEW_LOCK))?;
+    // On a volume without locks nobody removes what a killed run left.
+    let building = FileLock::exclusive(&new.path().join(NEW_LOCK)).ok();
     let mut label = Label {
         version: 1,
         project: project.manifest.name.clone(),
@@ -466,7 +467,8 @@ fn sweep(parent: &Path) -> Result<(), FsError> {
     for folder in entry::folders(parent)? {
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let lock = folder.join(NEW_LOCK);
-        if name.starts_with(NEW) && fs::kind(&lock)?.is_some() && FileLock::try_exclusive(&lock)?.is_some() {
+        if name.starts_with(NEW) && fs::kind(&lock)?.is_some() && matches!(FileLock::try_exclusive(&lock), Ok(Some(_)))
+        {
             tree::remove(&folder)?;
         }
     }
