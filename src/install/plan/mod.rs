@@ -107,6 +107,14 @@ pub enum Source {
 }
 
 impl Source {
+    /// Returns how many bytes it has.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Cached(file) => file.size,
+            Self::Text(bytes) | Self::Command(bytes) => bytes.len() as u64,
+        }
+    }
+
     /// Returns digest and size.
     fn content(&self) -> (Sha256, u64) {
         match self {
