@@ -12,11 +12,12 @@ use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
 use crate::commands::python::PythonArgs;
 use crate::commands::rules::RulesArgs;
+use crate::commands::sync::SyncArgs;
 use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] =
-    &[("Daily", &["lock"]), ("Repair", &["why", "matrix", "rules"]), ("Plumbing", &["python"])];
+    &[("Daily", &["lock", "sync"]), ("Repair", &["why", "matrix", "rules"]), ("Plumbing", &["python"])];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -35,6 +36,7 @@ pub(crate) enum Command {
     Matrix(MatrixArgs),
     Python(PythonArgs),
     Rules(RulesArgs),
+    Sync(SyncArgs),
     Why(WhyArgs),
 }
 

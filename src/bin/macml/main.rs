@@ -54,6 +54,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
         Command::Python(args) => commands::python::run(&args, &context, &printer),
         Command::Rules(args) => commands::rules::run(&args, &context, &printer),
+        Command::Sync(args) => commands::sync::run(&args, &context, &printer),
         Command::Why(args) => commands::why::run(&args, &context, &printer),
     }
 }

@@ -18,7 +18,10 @@ mod select;
 mod stage;
 mod tree;
 
+use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
 use std::time::SystemTime;
 
 use crate::diag::Finding;
@@ -50,6 +53,7 @@ use crate::progress::Progress;
 use crate::progress::Step;
 use crate::python;
 use crate::python::Search;
+use crate::sys::fs;
 use crate::target::Platform;
 
 use content::Content;
@@ -162,6 +166,8 @@ pub struct Outcome {
     pub environments: Vec<Synced>,
     /// Warnings and notes on the manifest.
     pub findings: Vec<Finding>,
+    /// Whether a difference is a no.
+    pub checked: bool,
 }
 
 /// What became of an environment.
@@ -201,6 +207,8 @@ pub struct Synced {
     pub problems: Vec<KnownProblem>,
     /// What is not as it should be and did not stand in the way, a sentence each.
     pub warnings: Vec<String>,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// What became of an environment, in one word.
@@ -281,11 +289,14 @@ pub fn sync(job: &Job, reaching: &mut Reaching<'_>, progress: &dyn Progress) -> 
     let ready = locked.envs.iter().map(|env| Ready::new(job, &locked, env)).collect::<Result<Vec<_>, _>>()?;
     let mut environments = Vec::new();
     for one in &ready {
-        environments.push(one.sync(reaching, progress)?);
+        let begun = Instant::now();
+        let synced = one.sync(reaching, progress)?;
+        environments.push(Synced { took: begun.elapsed(), ..synced });
     }
     let findings = locked.project.findings.clone();
     let Locked { project, folder, solved, .. } = locked;
-    Ok(Outcome { project, folder, solved, environments, findings })
+    let checked = job.purpose == Purpose::Check;
+    Ok(Outcome { project, folder, solved, environments, findings, checked })
 }
 
 /// An environment that nothing speaks against.
@@ -421,6 +432,7 @@ impl<'a> Ready<'a> {
             moved_aside: None,
             problems: Vec::new(),
             warnings: self.warnings(),
+            took: Duration::ZERO,
         }
     }
 
@@ -428,7 +440,8 @@ impl<'a> Ready<'a> {
     fn warnings(&self) -> Vec<String> {
         let mut warnings = self.fit.iter().flat_map(|fit| fit.warnings.clone()).collect::<Vec<_>>();
         let paths = self.locked.project.manifest.paths.iter();
-        let missing = paths.filter(|path| !self.locked.folder.join(path).is_dir());
+        let is_folder = |path: &Path| matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)));
+        let missing = paths.filter(|path| !is_folder(&self.locked.folder.join(path)));
         warnings.extend(missing.map(|path| format!("there is no folder `{path}`, which `paths` in macml.toml names")));
         warnings
     }

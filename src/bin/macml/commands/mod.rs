@@ -4,4 +4,5 @@ pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod python;
 pub(crate) mod rules;
+pub(crate) mod sync;
 pub(crate) mod why;
