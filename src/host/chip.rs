@@ -27,6 +27,35 @@ impl Chip {
     }
 }
 
+/// What a processor's name says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Processor {
+    /// An M-series chip.
+    Chip(Chip),
+    /// One of Apple's, of which the name says no more: in some virtual machines, under Rosetta on macOS 11, an A-series.
+    Unnamed,
+    /// Somebody else's, as in Macs before Apple Silicon.
+    Foreign,
+}
+
+impl Processor {
+    /// Reads `machdep.cpu.brand_string`. A size that is not known here is left out: it never matters.
+    pub fn named(name: &str) -> Self {
+        let mut words = name.split_ascii_whitespace();
+        let (maker, family) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        match maker {
+            "Apple" => {
+                let family = family.to_ascii_lowercase();
+                let size = words.next().unwrap_or_default().to_ascii_lowercase();
+                let chip = format!("{family}-{size}").parse().or_else(|_| family.parse());
+                chip.map_or(Self::Unnamed, Self::Chip)
+            }
+            "VirtualApple" => Self::Unnamed,
+            _ => Self::Foreign,
+        }
+    }
+}
+
 impl FromStr for Chip {
     type Err = ChipError;
 
@@ -77,6 +106,35 @@ mod tests {
         {
             check(text, None);
         }
+    }
+
+    /// Recorded: M1, M3 Max, M5 and i7-6700K in <https://github.com/archspec/archspec-json>, `Apple processor` in
+    /// <https://github.com/archspec/archspec/pull/46>, the virtual M1 in
+    /// <https://github.com/yorickdowne/get-macos-runner-hardware/pull/1>. The others are made.
+    #[test]
+    fn names_of_processors() {
+        let check = |name: &str, expected: &str| {
+            let said = match Processor::named(name) {
+                Processor::Chip(chip) => chip.to_string(),
+                Processor::Unnamed => "unnamed".to_owned(),
+                Processor::Foreign => "foreign".to_owned(),
+            };
+            assert_eq!(said, expected, "{name}");
+        };
+        check("Apple M1", "m1");
+        check("Apple M3 Max", "m3-max");
+        check("Apple M2 Ultra", "m2-ultra");
+        check("Apple M5 Pro", "m5-pro");
+        check("Apple M1 (Virtual)", "m1");
+        check("Apple M7 Extreme", "m7");
+        check("Apple processor", "unnamed");
+        check("Apple A12Z Bionic", "unnamed");
+        check("Apple A18 Pro", "unnamed");
+        check("Apple", "unnamed");
+        check("VirtualApple @ 2.50GHz processor", "unnamed");
+        check("Intel(R) Core(TM) i7-6700K CPU @ 4.00GHz", "foreign");
+        check("12th Gen Intel(R) Core(TM) i7-12700K", "foreign");
+        check("", "foreign");
     }
 
     #[test]

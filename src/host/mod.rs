@@ -3,7 +3,7 @@
 pub mod chip;
 mod probe;
 
-pub use chip::Chip;
+pub use chip::{Chip, Processor};
 pub use probe::{ProbeError, probe};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,20 @@ pub struct Host {
     pub process: Process,
     /// Memory in bytes, `hw.memsize`.
     pub memory: u64,
+    /// Whether the processor is one of Apple's, `hw.optional.arm64`, which under Rosetta is told too; absent: by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm64: Option<bool>,
+}
+
+impl Host {
+    /// Returns what its processor is.
+    pub fn processor(&self) -> Processor {
+        match (Processor::named(&self.cpu), self.arm64) {
+            (Processor::Foreign, Some(true)) => Processor::Unnamed,
+            (Processor::Unnamed | Processor::Chip(_), Some(false)) => Processor::Foreign,
+            (named, _) => named,
+        }
+    }
 }
 
 /// What a process runs as.
@@ -33,4 +47,23 @@ pub enum Process {
     Native,
     /// As x86-64 under Rosetta, `sysctl.proc_translated`.
     Translated,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_knows_better_than_a_name() {
+        let processor = |cpu: &str, arm64| {
+            let (source, macos) = ("made".to_owned(), "15.0".to_owned());
+            Host { source, cpu: cpu.to_owned(), macos, process: Process::Native, memory: 1, arm64 }.processor()
+        };
+        let m1 = Processor::Chip("m1".parse().unwrap());
+        assert_eq!(processor("Apple M1", None), m1);
+        assert_eq!(processor("Apple M1", Some(true)), m1);
+        assert_eq!(processor("QEMU Virtual CPU", Some(true)), Processor::Unnamed);
+        assert_eq!(processor("Intel(R) Core(TM) i7", None), Processor::Foreign);
+        assert_eq!(processor("Apple M1", Some(false)), Processor::Foreign);
+    }
 }

@@ -44,6 +44,10 @@ mod direct;
 mod hostile_wheels;
 // The cache of unpacked wheels, and trees that are linked from it.
 mod unpack;
+// Recorded Macs, and which example each can carry.
+mod hosts;
+// Installing popular wheels with macml and with the `installer` package (live).
+mod installer_agreement;
 // What a person reads when an index is there, and when it is gone.
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.

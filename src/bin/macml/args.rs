@@ -79,6 +79,10 @@ pub(crate) struct GlobalArgs {
     /// Read no user settings [env: MACML_NO_CONFIG]
     #[arg(long, global = true)]
     pub(crate) no_config: bool,
+
+    /// Take this recorded Mac for the one that macml runs on
+    #[arg(long, global = true, value_name = "FILE", hide = true)]
+    pub(crate) host: Option<PathBuf>,
 }
 
 /// `--color`.

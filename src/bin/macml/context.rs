@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use macml::host;
+use macml::host::Host;
 use macml::index::Config;
 use macml::index::ConfigFile;
 use macml::index::IndexAddress;
@@ -22,6 +24,7 @@ use crate::args::ColorArg;
 use crate::args::FormatArg;
 use crate::args::GlobalArgs;
 use crate::error::CommandError;
+use crate::error::Kind;
 use crate::printer::Level;
 use crate::progress::{Draw, Transfers};
 
@@ -42,6 +45,8 @@ pub(crate) struct Context {
     pub(crate) cache_dir: Option<PathBuf>,
     /// The user's settings.
     pub(crate) config: ConfigFile,
+    /// A recorded Mac to be taken for this one.
+    pub(crate) host: Option<PathBuf>,
 }
 
 /// Whether progress is drawn.
@@ -101,7 +106,21 @@ impl Context {
             None if flag(&env, "MACML_NO_CONFIG")? => ConfigFile::Nothing,
             None => ConfigFile::Usual,
         };
-        Ok(Self { start, level, progress, cache_dir, config, cwd, env })
+        let host = args.host.as_ref().map(|path| cwd.join(path));
+        Ok(Self { start, level, progress, cache_dir, config, host, cwd, env })
+    }
+
+    /// Returns the Mac that this is, or that was recorded; `None` where it is no Mac.
+    #[cfg_attr(not(test), expect(dead_code, reason = "`macml sync`, which is to come, asks first"))]
+    pub(crate) fn host(&self) -> Result<Option<Host>, CommandError> {
+        let Some(path) = &self.host else {
+            return host::probe().map_err(|error| CommandError::new(Kind::Disk, error));
+        };
+        let shown = self.shown(path);
+        let text = fs::read_text(path).map_err(|error| CommandError::new(Kind::Disk, error))?;
+        let text = text.ok_or_else(|| CommandError::usage(format!("there is no file `{shown}`")))?;
+        let host = serde_json::from_str(&text);
+        host.map(Some).map_err(|error| CommandError::usage(format!("`{shown}` is not a recorded Mac: {error}")))
     }
 
     /// Decides for whom is printed; what was typed wins.
@@ -274,6 +293,21 @@ mod tests {
         check(&none, &[("MACML_NO_CONFIG", "1")], None, ConfigFile::Nothing);
         let typed = GlobalArgs { cache_dir: Some("/t".into()), no_config: true, ..GlobalArgs::default() };
         check(&typed, &vars, Some("/t"), ConfigFile::Nothing);
+    }
+
+    #[test]
+    fn a_recorded_mac_goes_before_the_one_that_is_there() {
+        let host = |file: Option<PathBuf>| context(&GlobalArgs { host: file, ..GlobalArgs::default() }, &[]).host();
+        let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts/m5-macos26.json");
+        assert_eq!(host(Some(recorded)).unwrap().unwrap().cpu, "Apple M5");
+        assert_eq!(host(None).unwrap().is_some(), cfg!(target_os = "macos"));
+        let error = |file: PathBuf| host(Some(file)).unwrap_err().source.to_string();
+        let folder = tempfile::tempdir().unwrap();
+        assert!(error(folder.path().join("absent")).starts_with("there is no file `"));
+        std::fs::write(folder.path().join("x"), "{}").unwrap();
+        assert!(
+            error(folder.path().join("x")).ends_with("is not a recorded Mac: missing field `cpu` at line 1 column 2")
+        );
     }
 
     #[test]
