@@ -268,7 +268,13 @@ impl CommandError {
                 Self::new(Kind::Refused, error).hint(hint)
             }
             E::Python(error) => Self::from_python(error),
-            E::Unfit(_) | E::Plan(_) => Self::new(Kind::Refused, error),
+            E::Unfit(unfit) => {
+                let remedy = unfit.remedy();
+                Self::new(Kind::Refused, unfit).hint(remedy)
+            }
+            E::Plan(_) => Self::new(Kind::Refused, error),
+            E::NoPlatform => Self::new(Kind::Refused, error)
+                .hint("`--target DIR --platform NAME` stages the files of one on any machine"),
             E::NotInFolder { .. } => {
                 Self::new(Kind::Index, error).hint("without `--from` they are fetched from the index")
             }

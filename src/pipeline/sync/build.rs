@@ -76,7 +76,6 @@ pub(super) fn build(
         warnings.extend(compile(root.path(), &place.link, &site));
         progress.step(Step::Compiled);
     }
-    let time = |folder: &str| Ok::<_, Error>(FolderTime::of(&root.path().join(folder))?.unwrap_or(FolderTime(0, 0)));
     let stamp = Stamp {
         version: Stamp::VERSION,
         env: env.name.clone(),
@@ -85,9 +84,10 @@ pub(super) fn build(
         interpreter: interpreter.stamp(),
         python: interpreter.version.to_string(),
         platform: entry.platform.to_string(),
-        site_time: time(&site)?,
-        bin_time: time("bin")?,
         site,
+        // These are for the generation to say.
+        site_time: FolderTime(0, 0),
+        bin_time: FolderTime(0, 0),
         token: String::new(),
         built: job.now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()),
         packages: ready.packages(),
@@ -106,6 +106,7 @@ pub(super) fn build(
         warnings.push(format!("old environments could not be removed: {error}"));
     }
     progress.step(Step::Cleaned);
+    let told = ready.told();
     let synced = ready.synced(Verdict::Built, before.as_ref());
     Ok(Synced {
         generation: Some(generation.path),
@@ -114,7 +115,8 @@ pub(super) fn build(
         downloads: got,
         linked: Some(linked),
         moved_aside: activated.moved_aside,
-        problems: ready.problems(),
+        problems: told.problems,
+        findings: told.findings,
         warnings,
         ..synced
     })

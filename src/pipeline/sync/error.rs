@@ -33,6 +33,9 @@ pub enum Error {
     /// The lock cannot be used as it is, and was to be.
     #[error("`macml.lock` cannot be used as it is: it is damaged, or a merge left both sides in it")]
     BrokenLock,
+    /// No environment is for such a machine.
+    #[error("environments are for Macs with Apple's chips, and for Linux on x86_64 and aarch64: this machine is none")]
+    NoPlatform,
     /// An environment is not for this platform.
     #[error("environment `{env}` is not for {platform}: {by} has it for {}", listed(.has))]
     OtherPlatform {

@@ -36,6 +36,7 @@ use crate::environment::Replace;
 use crate::environment::Stamp;
 use crate::environment::Standing;
 use crate::host::Host;
+use crate::host::chip::Processor;
 use crate::index::download::DownloadError;
 use crate::index::download::Downloads;
 use crate::index::download::Wanted;
@@ -63,6 +64,7 @@ use select::Chosen;
 use super::Connect;
 use super::KnownProblem;
 use super::Set;
+use super::Told;
 use super::told;
 
 pub use error::Error;
@@ -205,6 +207,8 @@ pub struct Synced {
     pub moved_aside: Option<PathBuf>,
     /// What is known to go wrong on this machine, the worst first; told when something was built.
     pub problems: Vec<KnownProblem>,
+    /// What else the knowledge tells of it then.
+    pub findings: Vec<Finding>,
     /// What is not as it should be and did not stand in the way, a sentence each.
     pub warnings: Vec<String>,
     /// How long it took.
@@ -281,7 +285,7 @@ pub struct Amount {
 /// # Errors
 /// When one cannot be; it is what it was then. Those before it are as locked.
 pub fn sync(job: &Job, reaching: &mut Reaching<'_>, progress: &dyn Progress) -> Result<Outcome, Error> {
-    let platform = Platform::of(&job.search.machine).expect("every machine that macml runs on is a platform");
+    let platform = platform(job)?;
     let request =
         locked::Request { source: &job.source, which: &job.which, platform, writes: job.purpose == Purpose::Build };
     let locked = locked::read(&request, reaching.connect, progress)?;
@@ -320,7 +324,7 @@ struct Present {
 
 impl<'a> Ready<'a> {
     fn new(job: &'a Job, locked: &'a Locked, env: &'a EnvSpec) -> Result<Self, Error> {
-        let platform = Platform::of(&job.search.machine).expect("every machine that macml runs on is a platform");
+        let platform = platform(job)?;
         let entry = locked.entry(env, platform)?;
         let place = Place::of(&locked.folder, &env.name, job.data.as_deref())?;
         let fit = match &job.host {
@@ -346,7 +350,7 @@ impl<'a> Ready<'a> {
             return self.unchanged(present.expect("what does not differ is there"));
         }
         if self.job.purpose != Purpose::Build {
-            return self.told(present.as_ref(), differences);
+            return self.differing(present.as_ref(), differences);
         }
         let mut waiting = || progress.note("waiting for another macml that changes environments of this project");
         let generations = Generations::open(&self.place, &mut waiting)?;
@@ -403,7 +407,7 @@ impl<'a> Ready<'a> {
         Ok(Synced { generation: Some(present.generation.path), changes: Vec::new(), ..synced })
     }
 
-    fn told(&self, present: Option<&Present>, differences: Vec<Difference>) -> Result<Synced, Error> {
+    fn differing(&self, present: Option<&Present>, differences: Vec<Difference>) -> Result<Synced, Error> {
         let synced = self.synced(Verdict::Differs, present);
         Ok(Synced {
             differences,
@@ -431,6 +435,7 @@ impl<'a> Ready<'a> {
             linked: None,
             moved_aside: None,
             problems: Vec::new(),
+            findings: Vec::new(),
             warnings: self.warnings(),
             took: Duration::ZERO,
         }
@@ -469,16 +474,27 @@ impl<'a> Ready<'a> {
         Ok(())
     }
 
-    /// Says what is known to go wrong on exactly this machine.
-    fn problems(&self) -> Vec<KnownProblem> {
+    /// Says what the knowledge tells of the environment on exactly this machine.
+    fn told(&self) -> Told {
         let mut env = self.env.clone();
         if let (Some(mac), Some(fit)) = (&mut env.mac, &self.fit) {
             mac.macos = fit.macos;
+            if let Some(Processor::Chip(chip)) = self.job.host.as_ref().map(Host::processor) {
+                mac.chip = chip;
+            }
         }
         let releases = self.entry.packages.iter().map(|entry| (entry.name.clone(), entry.version.clone())).collect();
         let (platform, python) = (self.entry.platform, self.entry.python);
         let set = Set { env: &env, platform, python, releases: &releases, held: &[] };
-        told::tell(&Knowledge::built_in(), set).problems
+        told::tell(&Knowledge::built_in(), set)
+    }
+}
+
+/// Returns the platform of this machine. On a Mac whatever is wrong with it is for the environment to say.
+fn platform(job: &Job) -> Result<Platform, Error> {
+    match job.host {
+        Some(_) => Ok(Platform::MacosArm64),
+        None => Platform::of(&job.search.machine).ok_or(Error::NoPlatform),
     }
 }
 

@@ -11,8 +11,6 @@ use macml::diag::Code;
 use macml::diag::Finding;
 use macml::diag::Source;
 use macml::environment::Replace;
-use macml::host;
-use macml::host::Host;
 use macml::index::Config;
 use macml::index::download::Downloads;
 use macml::install::LinkMode;
@@ -33,7 +31,6 @@ use macml::progress::Progress as _;
 use macml::python;
 use macml::python::Machine;
 use macml::python::Search;
-use macml::python::System;
 use macml::sys::Folder;
 use macml::sys::disk::Bytes;
 use macml::target::MacosVersion;
@@ -258,7 +255,7 @@ impl SyncArgs {
             link_mode,
             compile: self.compile,
             replace: if self.replace { Replace::MoveAside } else { Replace::Never },
-            host: host(&machine)?,
+            host: context.host()?,
             search: Search {
                 machine,
                 cache: config.cache_dir.clone().filter(|_| purpose == Purpose::Build),
@@ -269,13 +266,6 @@ impl SyncArgs {
             state: macml(Folder::State),
             now: std::time::SystemTime::now(),
         })
-    }
-}
-
-fn host(machine: &Machine) -> Result<Option<Host>, CommandError> {
-    match machine.system {
-        System::Linux => Ok(None),
-        System::Mac => host::probe().map_err(|error| CommandError::new(error::Kind::Disk, error)),
     }
 }
 
@@ -312,11 +302,13 @@ fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer)
 }
 
 /// Lists what is to be said of the manifest and of solving, each once.
-fn findings(outcome: &Outcome) -> Vec<&Finding> {
+pub(crate) fn findings(outcome: &Outcome) -> Vec<&Finding> {
     let solved = outcome.solved.iter();
     let solved = solved.flat_map(|lock| lock.findings.iter().chain(lock.answers.iter().flat_map(|one| &one.findings)));
+    let told = outcome.environments.iter().flat_map(|synced| &synced.findings);
     let mut all: Vec<&Finding> = Vec::new();
-    for finding in outcome.findings.iter().chain(solved).filter(|finding| finding.code != Code::MirrorFault) {
+    for finding in outcome.findings.iter().chain(solved).chain(told).filter(|finding| finding.code != Code::MirrorFault)
+    {
         if !all.contains(&finding) {
             all.push(finding);
         }

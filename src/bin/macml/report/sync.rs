@@ -10,6 +10,7 @@ use macml::pipeline::sync::Staged;
 use macml::pipeline::sync::Synced;
 use serde::Serialize;
 
+use crate::commands::sync::findings;
 use crate::commands::sync::shown_link;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -217,7 +218,7 @@ impl Report {
         Self {
             lock_written: outcome.solved.as_deref().is_some_and(is_written),
             environments: outcome.environments.iter().map(Environment::from).collect(),
-            findings: outcome.findings.iter().map(|one| ReportedFinding::new(one, Some(&source))).collect(),
+            findings: findings(outcome).into_iter().map(|one| ReportedFinding::new(one, Some(&source))).collect(),
             error: error.as_ref().map(ReportedError::new),
             ..Self::new(verdict, error.map_or(0, |error| error.kind.code()))
         }
