@@ -8,11 +8,12 @@
 //!   .venv -> .macml/env/default/<content>.<number>     the only thing that is ever replaced
 //!   .macml/
 //!     .gitignore                                       `*`: nothing in here is the project's
-//!     env/lock                                         held while generations come or go
+//!     env/.lock                                        held while generations come or go
 //!     env/default/<content>.<number>/                  a generation: a virtual environment (PEP 405)
 //!       pyvenv.cfg, bin/, lib/, …
 //!       macml-stamp.json                               written last; without a whole one it is no generation
 //!       macml-in-use                                   locked, shared, by whoever runs something in it
+//!     env/default/.history                             which one came after which, for the way back
 //!     env/default/.new-…                               being built: swept when nobody builds
 //! ~/.local/state/macml/built/<digest>.json             what this user's macml built for a project (`trust`)
 //! ```
@@ -20,15 +21,22 @@
 //! Knows nothing of manifests, indexes and solving.
 
 mod activation;
+mod content;
 mod fit;
 mod generation;
 mod place;
 mod stamp;
+mod strays;
 mod trust;
+mod venv;
 
 pub use activation::{Activation, Change};
+pub use content::Content;
 pub use fit::{Fit, Unfit, fit};
-pub use generation::{Activated, Building, Error, Generation, GenerationName, Generations, InUse, Replace, Retired};
-pub use place::{Place, Standing};
+pub use generation::{
+    Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,
+};
+pub use place::{Elsewhere, Place, Standing};
 pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};
 pub use trust::{Built, Known};
+pub use venv::{Pip, Venv, VenvError};

@@ -29,7 +29,7 @@ pub use link::{Damage, LinkError, LinkMode, LinkModeError, Linked, Linker};
 pub use marker::CachedFile;
 pub use names::{PathFault, Spelling};
 pub use plan::{Arriving, Layout, Overlap, Plan, PlanError, Planned, PlannedWheel, Source, plan};
-pub use record::direct_url;
+pub use record::{direct_url, recorded_paths};
 pub use scripts::{EntryPoint, Interpreter, InterpreterError, Kind};
 pub use unpack::{Amount, Bytes, OpenCache, UnpackError, Unpacked, WheelCache};
 pub use wheel::{About, Wheel, WheelFile, contradiction, open};

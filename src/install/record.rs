@@ -54,6 +54,12 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Row>, Fault> {
     Ok(rows)
 }
 
+/// Lists the paths that the RECORD of an installed package names, relative to the folder that its `.dist-info` lies in;
+/// none of one that cannot be read.
+pub fn recorded_paths(bytes: &[u8]) -> Vec<String> {
+    parse(bytes).unwrap_or_default().into_iter().map(|row| row.path).collect()
+}
+
 /// Takes the fields of a line of comma-separated values, quoted or not.
 fn row(rest: &mut &str) -> Result<Vec<String>, &'static str> {
     let mut fields = Vec::new();

@@ -120,6 +120,11 @@ impl Interpreter {
         Self { program: "/usr/bin/env".to_owned(), started: Some(format!("python{python}")) }
     }
 
+    /// Puts it into the first line of a script of Python that begins with `#!python`.
+    pub fn script(&self, text: &str) -> Vec<u8> {
+        rewrite(text.as_bytes(), self)
+    }
+
     /// Writes what a command begins with: one line where the system can, else two. `arguments` go before the command's.
     fn first_lines(&self, arguments: &str) -> String {
         let own = self.started.as_deref().unwrap_or_default();

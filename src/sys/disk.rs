@@ -43,6 +43,41 @@ fn look(folder: &Path) -> std::io::Result<Space> {
     Ok(Space { free: told.f_bavail.saturating_mul(told.f_frsize), volume })
 }
 
+/// Returns the name of a volume's format if it is one for carrying files about: it has neither owners nor modes nor hard
+/// links, and no symbolic links that every system takes for such.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn exchange_format(folder: &Path) -> Result<Option<&'static str>, FsError> {
+    format(folder).map_err(|cause| FsError { doing: "look at", path: folder.to_owned(), cause })
+}
+
+#[cfg(target_os = "macos")]
+fn format(folder: &Path) -> std::io::Result<Option<&'static str>> {
+    let told = rustix::fs::statfs(folder)?;
+    let name: Vec<u8> = told.f_fstypename.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
+    Ok(match &*name {
+        b"exfat" => Some("exFAT"),
+        b"msdos" => Some("FAT"),
+        _ => None,
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn format(folder: &Path) -> std::io::Result<Option<&'static str>> {
+    // The kernel's `EXFAT_SUPER_MAGIC` and `MSDOS_SUPER_MAGIC`.
+    Ok(match rustix::fs::statfs(folder)?.f_type {
+        0x2011_bab0 => Some("exFAT"),
+        0x4d44 => Some("FAT"),
+        _ => None,
+    })
+}
+
+#[cfg(not(any(target_os = "macos", target_os = "linux")))]
+fn format(_folder: &Path) -> std::io::Result<Option<&'static str>> {
+    Ok(None)
+}
+
 /// Returns whether a write failed because nothing more fits, by the volume or by a quota.
 pub fn is_full(cause: &std::io::Error) -> bool {
     matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
@@ -73,6 +108,7 @@ mod tests {
         let space = space(folder.path()).unwrap();
         assert!(folder.path().canonicalize().unwrap().starts_with(&space.volume), "{space:?}");
         assert!(space.free > 0, "{space:?}");
+        assert_eq!(exchange_format(folder.path()).unwrap(), None);
         let error = super::space(&folder.path().join("absent")).unwrap_err();
         assert!(error.to_string().contains("absent"), "{error}");
     }

@@ -305,6 +305,26 @@ impl FileLock {
     }
 }
 
+impl From<File> for FileLock {
+    /// Takes an open file that was locked, or that cannot be.
+    fn from(file: File) -> Self {
+        Self { file }
+    }
+}
+
+/// Returns 32 hex digits that nobody can guess.
+///
+/// # Errors
+/// When the system gives no random bytes.
+pub fn secret() -> Result<String, FsError> {
+    use std::io::Read as _;
+    const SOURCE: &str = "/dev/urandom";
+    let mut bytes = [0; 16];
+    let read = File::open(SOURCE).and_then(|mut file| file.read_exact(&mut bytes));
+    read.map_err(|cause| FsError { doing: "read", path: SOURCE.into(), cause })?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
 /// Opens a nameless file that vanishes when closed.
 ///
 /// # Errors

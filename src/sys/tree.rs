@@ -17,6 +17,8 @@ fn failed<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error) -> FsEr
 pub struct Facts {
     /// Whether it is a plain file, neither folder nor link.
     pub plain: bool,
+    /// Whether it is a folder, and no link to one.
+    pub folder: bool,
     /// Its length in bytes.
     pub size: u64,
     /// When its content was last written.
@@ -37,6 +39,7 @@ impl Facts {
         use std::os::unix::fs::MetadataExt as _;
         Ok(Self {
             plain: found.is_file(),
+            folder: found.is_dir(),
             size: found.len(),
             modified: found.modified()?,
             executable: found.mode() & 0o111 != 0,
@@ -50,6 +53,7 @@ impl Facts {
     fn of(found: &Metadata) -> io::Result<Self> {
         Ok(Self {
             plain: found.is_file(),
+            folder: found.is_dir(),
             size: found.len(),
             modified: found.modified()?,
             executable: false,
@@ -248,6 +252,117 @@ pub fn symlink(target: &Path, path: &Path) -> Result<(), FsError> {
     std::os::unix::fs::symlink(target, path).map_err(failed("make the link", path))
 }
 
+/// Puts a symbolic link at `path` in one step: at any instant what was there is there, or the link is.
+///
+/// It is made first in one of the folders of `making`, tried in order as long as they are on another volume, under a name
+/// that begins with `prefix`. Where `over` is none, there must be nothing at `path`; else it must be a link or a file.
+///
+/// # Errors
+/// When that is not possible; what was there is there then.
+#[cfg(unix)]
+pub fn put_link(target: &Path, path: &Path, making: &[&Path], prefix: &str, over: Over) -> Result<(), FsError> {
+    let error = failed("make the link", path);
+    let mut last = None;
+    for folder in making {
+        let make = |name: &Path| std::os::unix::fs::symlink(target, name);
+        let made = tempfile::Builder::new().prefix(prefix).make_in(folder, make).map_err(&error)?;
+        let put = match over {
+            Over::Link => std::fs::rename(made.path(), path),
+            Over::Nothing => rename_onto_nothing(made.path(), path),
+        };
+        match put {
+            Ok(()) => {
+                // The name is another's from now on.
+                let _ = made.into_temp_path().keep();
+                return Ok(());
+            }
+            Err(cause) if cause.kind() == ErrorKind::CrossesDevices => last = Some(cause),
+            Err(cause) => return Err(error(cause)),
+        }
+    }
+    Err(error(last.unwrap_or_else(|| ErrorKind::NotFound.into())))
+}
+
+/// Finds out whether a symbolic link can be made in a folder, by making one that leads nowhere for a moment.
+///
+/// # Errors
+/// When not.
+#[cfg(unix)]
+pub fn may_link(folder: &Path, prefix: &str) -> Result<(), FsError> {
+    let make = |name: &Path| std::os::unix::fs::symlink("nowhere", name);
+    tempfile::Builder::new().prefix(prefix).make_in(folder, make).map(drop).map_err(failed("make a link in", folder))
+}
+
+/// What [`put_link`] may replace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Over {
+    /// Nothing.
+    Nothing,
+    /// A link.
+    Link,
+}
+
+/// Renames something to a name that nothing has; `false` when the name is taken.
+///
+/// # Errors
+/// When renaming fails for another reason.
+pub fn rename_to_free(from: &Path, to: &Path) -> Result<bool, FsError> {
+    match rename_onto_nothing(from, to) {
+        Ok(()) => Ok(true),
+        Err(cause) if cause.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(cause) => Err(failed("rename to", to)(cause)),
+    }
+}
+
+#[cfg(any(target_os = "macos", target_os = "linux"))]
+fn rename_onto_nothing(from: &Path, to: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags};
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        // Not every volume can do both as one.
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            rename_if_nothing(from, to)
+        }
+        done => Ok(done?),
+    }
+}
+
+#[cfg(not(any(target_os = "macos", target_os = "linux")))]
+fn rename_onto_nothing(from: &Path, to: &Path) -> io::Result<()> {
+    rename_if_nothing(from, to)
+}
+
+fn rename_if_nothing(from: &Path, to: &Path) -> io::Result<()> {
+    match to.symlink_metadata() {
+        Ok(_) => Err(ErrorKind::AlreadyExists.into()),
+        Err(_) => std::fs::rename(from, to),
+    }
+}
+
+/// Returns whether an error says that a volume has no symbolic links, of a folder that can be written to otherwise.
+pub fn has_no_links(cause: &io::Error) -> bool {
+    // Linux says EPERM, which is 1 everywhere; the rest is ENOTSUP and ENOSYS.
+    cause.kind() == ErrorKind::Unsupported || cause.raw_os_error() == Some(1)
+}
+
+/// Finds out whether this user could make and remove names in a folder, without doing it.
+///
+/// # Errors
+/// When not: with the reason, such as a volume that is read-only.
+#[cfg(unix)]
+pub fn may_write(folder: &Path) -> Result<(), FsError> {
+    use rustix::fs::Access;
+    rustix::fs::access(folder, Access::WRITE_OK | Access::EXEC_OK)
+        .map_err(|cause| failed("write to", folder)(cause.into()))
+}
+
+/// Removes a folder if nothing is in it; says whether it is gone.
+pub fn remove_if_empty(folder: &Path) -> bool {
+    match std::fs::remove_dir(folder) {
+        Ok(()) => true,
+        Err(cause) => cause.kind() == ErrorKind::NotFound,
+    }
+}
+
 /// Removes a folder with all that is in it, if it is there.
 ///
 /// # Errors
@@ -339,6 +454,40 @@ impl FileLock {
         }
     }
 
+    /// Takes a lock that excludes exclusive ones, on a file that is there and is not written to; `None` when there is
+    /// none. Where the volume knows no locks, it is as if it were held.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn shared_if_there(path: &Path) -> Result<Option<Self>, FsError> {
+        let file = match File::open(path) {
+            Err(cause) if super::fs::is_absent(&cause) => return Ok(None),
+            opened => opened.map_err(failed("lock", path))?,
+        };
+        // An exclusive one is held for a moment only; what fails is a volume that has no locks.
+        let _ = file.lock_shared();
+        Ok(Some(Self::from(file)))
+    }
+
+    /// Returns the volume and the file that is locked: the path may have become another's.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    #[cfg(unix)]
+    pub fn identity(&self) -> io::Result<(u64, u64)> {
+        Ok(Facts::of(&self.file().metadata()?)?.identity)
+    }
+
+    /// Keeps it held by the programs that this process starts, or becomes, until the last of them has ended.
+    ///
+    /// # Errors
+    /// When the system does not allow that.
+    #[cfg(unix)]
+    pub fn inherited(self) -> io::Result<Self> {
+        rustix::io::fcntl_setfd(self.file(), rustix::io::FdFlags::empty())?;
+        Ok(self)
+    }
+
     /// Waits for a lock that excludes exclusive ones, keeping the file of this one. Another may have had it in between.
     ///
     /// # Errors
@@ -427,6 +576,29 @@ mod tests {
         assert_eq!(names(folder.path()).unwrap(), ["entry"]);
         assert!(make_folder(&target).is_ok());
         assert!(make_folder(&target.join("x")).is_err());
+    }
+
+    #[test]
+    fn a_link_is_put_over_a_link_and_over_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let put = |to: &str, over| put_link(Path::new(to), &at("link"), &[folder.path()], ".link-", over);
+        put("a", Over::Nothing).unwrap();
+        assert_eq!(put("b", Over::Nothing).unwrap_err().cause.kind(), ErrorKind::AlreadyExists);
+        assert_eq!(read_link(&at("link")).unwrap().unwrap(), Path::new("a"));
+        put("b", Over::Link).unwrap();
+        assert_eq!(read_link(&at("link")).unwrap().unwrap(), Path::new("b"));
+        std::fs::remove_file(at("link")).unwrap();
+        std::fs::create_dir(at("link")).unwrap();
+        for over in [Over::Nothing, Over::Link] {
+            assert_eq!(put("c", over).unwrap_err().to_string(), format!("could not make the link `{}`", at("link").display()));
+        }
+        assert_eq!(names(folder.path()).unwrap(), ["link"]);
+        std::fs::write(at("other"), "x").unwrap();
+        assert!(!rename_to_free(&at("link"), &at("other")).unwrap());
+        assert!(rename_to_free(&at("link"), &at("free")).unwrap());
+        assert_eq!(names(folder.path()).unwrap(), ["free", "other"]);
+        assert!(remove_if_empty(&at("free")) && remove_if_empty(&at("free")) && !remove_if_empty(&at("other")));
     }
 
     #[test]

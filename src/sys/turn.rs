@@ -22,20 +22,42 @@ impl Turn {
     /// # Errors
     /// When the file cannot be opened, or waiting for it fails.
     pub fn take(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FsError> {
+        let file = File::open(path).map_err(|cause| FsError { doing: "lock", path: path.to_owned(), cause })?;
+        Ok(Self::wait(file, Instant::now(), &mut false, waiting))
+    }
+
+    /// Waits likewise for the lock on a file that is made when missing. When it returns, the file that is locked is the
+    /// one at the path, whoever removed it meanwhile.
+    ///
+    /// # Errors
+    /// When the file cannot be made or opened.
+    pub fn make(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FsError> {
+        use std::os::unix::fs::MetadataExt as _;
         let error = |cause| FsError { doing: "lock", path: path.to_owned(), cause };
-        let file = File::open(path).map_err(error)?;
-        let begun = Instant::now();
-        let mut said = false;
+        let (begun, mut said) = (Instant::now(), false);
+        loop {
+            let file = File::options().create(true).truncate(false).write(true).open(path).map_err(error)?;
+            let ours = file.metadata().map_err(error)?;
+            let turn = Self::wait(file, begun, &mut said, waiting);
+            match std::fs::metadata(path) {
+                Ok(there) if (there.dev(), there.ino()) == (ours.dev(), ours.ino()) => return Ok(turn),
+                Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => return Err(error(cause)),
+                _ => {}
+            }
+        }
+    }
+
+    fn wait(file: File, begun: Instant, said: &mut bool, waiting: &mut dyn FnMut()) -> Self {
         loop {
             match file.try_lock() {
-                Ok(()) => return Ok(Self { _file: Some(file) }),
+                Ok(()) => return Self { _file: Some(file) },
                 Err(std::fs::TryLockError::WouldBlock) => {}
                 Err(std::fs::TryLockError::Error(cause)) if cause.kind() == std::io::ErrorKind::Interrupted => {}
                 // NFS refuses an exclusive lock on a file opened for reading, other volumes have none at all.
-                Err(std::fs::TryLockError::Error(_)) => return Ok(Self { _file: None }),
+                Err(std::fs::TryLockError::Error(_)) => return Self { _file: None },
             }
-            if !said && begun.elapsed() >= Duration::from_secs(1) {
-                said = true;
+            if !*said && begun.elapsed() >= Duration::from_secs(1) {
+                *said = true;
                 waiting();
             }
             std::thread::sleep(Duration::from_millis(20));
@@ -62,6 +84,22 @@ mod tests {
         assert!(!second.is_finished());
         drop(first);
         second.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn a_file_that_was_removed_meanwhile_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = Turn::make(&path, &mut || ()).unwrap();
+        let second = std::thread::spawn({
+            let path = path.clone();
+            move || Turn::make(&path, &mut || ()).unwrap()
+        });
+        std::thread::sleep(Duration::from_millis(100));
+        std::fs::remove_file(&path).unwrap();
+        drop(first);
+        let _second = second.join().unwrap();
+        assert!(File::open(&path).unwrap().try_lock().is_err(), "the file that is there is the one that is locked");
     }
 
     #[test]

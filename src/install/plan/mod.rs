@@ -51,6 +51,13 @@ impl Layout {
             reserved: own.into_iter().chain(activation).chain([format!("bin/python{python}")]).collect(),
         }
     }
+
+    /// Keeps wheels from more paths: those that the one who makes the environment writes into it.
+    #[must_use]
+    pub fn reserving(mut self, paths: Vec<String>) -> Self {
+        self.reserved.extend(paths);
+        self
+    }
 }
 
 /// A wheel that is to be in the tree.

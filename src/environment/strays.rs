@@ -1,0 +1,74 @@
+//! What is in a generation that macml did not put there: told when a sync builds another one without it.
+
+use std::collections::BTreeSet;
+
+use super::generation::Generation;
+use super::stamp::{Package, STAMP_NAME, Stamp};
+use super::venv;
+use crate::install;
+use crate::pep::PackageName;
+use crate::pep::Version;
+use crate::sys::fs;
+use crate::sys::fs::FsError;
+use crate::sys::tree;
+
+impl Generation {
+    /// Lists what is in it and was not put there by macml: distributions that its stamp does not know, as `name version`,
+    /// and files beside packages or in `bin` that no RECORD names, by their path.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn strays(&self, stamp: &Stamp) -> Result<Vec<String>, FsError> {
+        let site = tree::names(&self.path.join(&stamp.site))?;
+        let mut owned: BTreeSet<String> = venv::own_paths(&stamp.site, venv::Pip::Launcher).into_iter().collect();
+        owned.insert(STAMP_NAME.to_owned());
+        let mut strays = Vec::new();
+        for entry in &site {
+            let Some(found) = distribution(entry) else { continue };
+            let folder = format!("{}/{entry}", stamp.site);
+            if !stamp.packages.iter().any(|known| is_same(known, &found)) {
+                strays.push(format!("{} {}", found.name, found.version));
+            }
+            // A folder and a file are both possible for `.egg-info`.
+            let record = fs::read_bytes(&self.path.join(&folder).join("RECORD"))?.unwrap_or_default();
+            owned.insert(folder);
+            owned.extend(install::recorded_paths(&record).iter().filter_map(|path| place(&stamp.site, path)));
+        }
+        let beside = site.iter().filter(|name| *name != "__pycache__").map(|name| format!("{}/{name}", stamp.site));
+        let commands = tree::names(&self.path.join("bin"))?;
+        let commands = commands.iter().filter(|name| *name != "__pycache__").map(|name| format!("bin/{name}"));
+        strays.extend(beside.chain(commands).filter(|path| !owned.contains(path)));
+        strays.sort();
+        Ok(strays)
+    }
+}
+
+/// Reads the name of a distribution's folder.
+fn distribution(entry: &str) -> Option<Package> {
+    let stem = entry.strip_suffix(".dist-info").or_else(|| entry.strip_suffix(".egg-info"))?;
+    let (name, version) = stem.split_once('-')?;
+    let name: PackageName = name.parse().ok()?;
+    // No name of a folder has a hyphen in its version.
+    Some(Package { name: name.to_string(), version: version.replace('_', "-") })
+}
+
+fn is_same(known: &Package, found: &Package) -> bool {
+    let version = |package: &Package| package.version.parse::<Version>().ok();
+    known.name == found.name && (known.version == found.version || version(known).is_some_and(|known| Some(known) == version(found)))
+}
+
+/// Returns what a path of RECORD stands for: a command, or a file or folder directly in the folder of packages, from the
+/// root on; `None` for what lies elsewhere.
+fn place(site: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = site.split('/').collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    let depth = if parts.first() == Some(&"bin") { 2 } else { site.split('/').count() + 1 };
+    let path = parts.get(..depth)?.join("/");
+    (path.starts_with("bin/") || path.starts_with(site)).then_some(path)
+}
