@@ -469,7 +469,8 @@ impl Generations {
     /// Notes what the link leads to before it leads to `next`. What is noted of the current one stays: this process may be
     /// killed before the link is another.
     fn note(&self, next: &Generation) -> Result<(), FsError> {
-        let Some(current) = Self::current(&self.place)?.filter(|one| one.path.parent() == Some(&self.place.store)) else {
+        let Some(current) = Self::current(&self.place)?.filter(|one| one.path.parent() == Some(&self.place.store))
+        else {
             return Ok(());
         };
         let old = history(&self.place)?.into_iter().filter(|(name, _)| *name == current.name);

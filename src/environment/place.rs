@@ -77,7 +77,8 @@ impl Place {
     /// # Errors
     /// When the project's folder is not there or cannot be looked at, or its path is no UTF-8.
     pub fn within(project: &Path, env: &str, home: Option<&Path>, data: Option<&Path>) -> Result<Self, FsError> {
-        let failed = |kind: std::io::ErrorKind| FsError { doing: "look at", path: project.to_owned(), cause: kind.into() };
+        let failed =
+            |kind: std::io::ErrorKind| FsError { doing: "look at", path: project.to_owned(), cause: kind.into() };
         let project = sys::resolve(project)?.ok_or_else(|| failed(std::io::ErrorKind::NotFound))?;
         // Stamps, notes and the first lines of commands name it as text.
         let text = project.to_str().ok_or_else(|| failed(std::io::ErrorKind::InvalidFilename))?;
@@ -120,7 +121,10 @@ impl Place {
         if store == self.store {
             return true;
         }
-        let named = target.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.parse::<GenerationName>().is_ok());
+        let named = target
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.parse::<GenerationName>().is_ok());
         let plain = target.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
         let above = store.parent();
         let other = above.and_then(Path::parent) == self.foreign.as_deref() && self.foreign.is_some();
@@ -177,11 +181,12 @@ fn synced(home: &Path, below: &Path) -> Result<Option<String>, FsError> {
             tree::facts(&kept)?.map(|_| "iCloud".to_owned())
         }
         // With an account's kind behind it: `Dropbox (Personal)`, `OneDrive - Company`.
-        [folder, ..] => {
-            ["Dropbox", "OneDrive", "Google Drive"].into_iter().find(|program| {
+        [folder, ..] => ["Dropbox", "OneDrive", "Google Drive"]
+            .into_iter()
+            .find(|program| {
                 folder.strip_prefix(program).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '-']))
-            }).map(str::to_owned)
-        }
+            })
+            .map(str::to_owned),
         [] => None,
     })
 }
@@ -230,7 +235,8 @@ mod tests {
         let check = |project: &str, program: Option<&str>| {
             let place = home.place(project);
             let why = place.elsewhere.as_ref().map(ToString::to_string);
-            let expected = program.map(|program| format!("lies in a folder that {program} keeps in step with other machines"));
+            let expected =
+                program.map(|program| format!("lies in a folder that {program} keeps in step with other machines"));
             assert_eq!(why, expected, "{project}");
             let digest = Sha256::of(place.project.to_str().unwrap().as_bytes());
             let expected = match program {

@@ -54,7 +54,8 @@ fn distribution(entry: &str) -> Option<Package> {
 
 fn is_same(known: &Package, found: &Package) -> bool {
     let version = |package: &Package| package.version.parse::<Version>().ok();
-    known.name == found.name && (known.version == found.version || version(known).is_some_and(|known| Some(known) == version(found)))
+    known.name == found.name
+        && (known.version == found.version || version(known).is_some_and(|known| Some(known) == version(found)))
 }
 
 /// Returns what a path of RECORD stands for: a command, or a file or folder directly in the folder of packages, from the

@@ -189,7 +189,10 @@ impl Venv<'_> {
     fn pth(&self) -> String {
         let mut text = String::new();
         for folder in self.folders() {
-            match folder.to_str().filter(|path| path.bytes().all(|byte| matches!(byte, b' '..=b'~')) && !path.ends_with(' ')) {
+            match folder
+                .to_str()
+                .filter(|path| path.bytes().all(|byte| matches!(byte, b' '..=b'~')) && !path.ends_with(' '))
+            {
                 Some(path) => text.push_str(path),
                 // Before 3.13 Python reads the file in the encoding of the locale, which need not have these letters.
                 None => {

@@ -591,7 +591,10 @@ mod tests {
         std::fs::remove_file(at("link")).unwrap();
         std::fs::create_dir(at("link")).unwrap();
         for over in [Over::Nothing, Over::Link] {
-            assert_eq!(put("c", over).unwrap_err().to_string(), format!("could not make the link `{}`", at("link").display()));
+            assert_eq!(
+                put("c", over).unwrap_err().to_string(),
+                format!("could not make the link `{}`", at("link").display())
+            );
         }
         assert_eq!(names(folder.path()).unwrap(), ["link"]);
         std::fs::write(at("other"), "x").unwrap();

@@ -8,6 +8,7 @@ use macml::diag::Finding;
 use macml::diag::Severity;
 use macml::diag::Source;
 use macml::environment;
+use macml::environment::VenvError;
 use macml::index::ConfigError;
 use macml::index::download::DownloadError;
 use macml::index::download::Fault;
@@ -288,10 +289,14 @@ impl CommandError {
             E::BelowFloor { asked, .. } => {
                 Self::new(Kind::Usage, error).hint(format!("`macml lock --macos {asked}` tries that floor"))
             }
-            E::Interpreter(_) => Self::new(Kind::Environment, error),
-            E::NoCache | E::NoSpace { .. } | E::Unpack(_) | E::Link(_) | E::Environment(_) | E::Disk(_) => {
-                Self::new(Kind::Disk, error)
-            }
+            E::Interpreter(_) | E::Venv(VenvError::Unwritable(_)) => Self::new(Kind::Environment, error),
+            E::NoCache
+            | E::NoSpace { .. }
+            | E::Unpack(_)
+            | E::Link(_)
+            | E::Venv(_)
+            | E::Environment(_)
+            | E::Disk(_) => Self::new(Kind::Disk, error),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::environment::FolderTime;
 use crate::environment::Generations;
 use crate::environment::Package;
 use crate::environment::Stamp;
+use crate::environment::Venv;
 use crate::install::Interpreter;
 use crate::install::Layout;
 use crate::install::LinkMode;
@@ -48,8 +49,17 @@ pub(super) fn build(
     let Ready { job, locked, env, entry, place, interpreter, .. } = ready;
     let manifest = &locked.project.manifest;
     let python = place.link.join("bin/python");
-    let layout = Layout::venv(entry.python, entry.platform, Interpreter::new(&python.to_string_lossy())?);
-    let site = layout.purelib.clone();
+    let commands = Interpreter::new(&python.to_string_lossy())?;
+    let venv = Venv {
+        python: interpreter,
+        commands: &commands,
+        prompt: &ready.content.prompt,
+        project: &place.project,
+        paths: &manifest.paths,
+        pip: ready.content.pip,
+    };
+    let site = venv.site();
+    let layout = Layout::venv(entry.python, entry.platform, commands.clone()).reserving(venv.own_paths());
     let content = ready.content.digest(job.compile);
     // Held to the end: what is being linked must not be pruned.
     let cache = WheelCache::inside(job.source.cache.as_deref().ok_or(Error::NoCache)?).open()?;
@@ -70,7 +80,7 @@ pub(super) fn build(
         tree.make(&|| Ok(generations.begin(content)?), &|root: &Building| root.path())?;
     let mut warnings = ready.warnings();
     warnings.extend(fell_back(&linked, job.link_mode));
-    // VENV
+    venv.write(root.path())?;
     progress.step(Step::Linked);
     if job.compile {
         warnings.extend(compile(root.path(), &place.link, &site));

@@ -1,27 +1,28 @@
-//! The digest of everything that decides what is in an environment: equal digests, nothing to do. Pure.
+//! What an environment is to be, so that one that is there can be compared: equal digests, nothing to do. Pure.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use url::Url;
 
+use crate::environment;
+use crate::environment::Pip;
 use crate::environment::Place;
 use crate::install;
 use crate::manifest::model::EnvSpec;
 use crate::pep::Sha256;
 use crate::python::Interpreter;
 use crate::resolve::resolution::Origin;
+use crate::target::Platform;
 
 use super::locked::Locked;
 use super::select::Chosen;
 
-/// The form of environments that this macml builds. Another needs another number, and environments are built again then.
-const FORM: u32 = 1;
-
-/// What an environment is to be, as digests.
+/// What an environment is to be.
 pub(super) struct Content {
     /// What the prompt shows.
     pub(super) prompt: String,
+    /// Whose `pip` is in it.
+    pub(super) pip: Pip,
     plain: Sha256,
     compiled: Sha256,
 }
@@ -31,6 +32,7 @@ impl Content {
         locked: &Locked,
         env: &EnvSpec,
         place: &Place,
+        platform: Platform,
         chosen: &[Chosen<'_>],
         interpreter: &Interpreter,
     ) -> Self {
@@ -39,26 +41,35 @@ impl Content {
             "default" => manifest.name.clone(),
             other => format!("{}:{other}", manifest.name),
         };
-        let mut text = format!("macml environment {FORM}\n");
-        let mut line = |key: &str, value: &str| {
-            writeln!(text, "{key} {value:?}").expect("writing to a text does not fail");
+        let pip = match chosen.iter().any(|one| one.package.name.as_str() == "pip") {
+            true => Pip::Locked,
+            false => Pip::Launcher,
         };
-        line("project", &place.project.to_string_lossy());
-        line("env", &env.name);
-        line("prompt", &prompt);
-        line("interpreter", &interpreter.stamp());
-        line("path", &interpreter.path.to_string_lossy());
-        manifest.paths.iter().for_each(|path| line("source", path));
-        env.resolution.allow_overlap.iter().for_each(|path| line("overlap", path));
-        for one in chosen {
-            line("wheel", &format!("{} {} {}", one.wheel.file, one.wheel.sha256, one.requested));
-            if let Some(text) = direct_url(one, &place.project) {
-                line("direct", &text);
+        let name = |one: &Chosen<'_>| one.package.name.to_string();
+        let (major, minor) = interpreter.minor;
+        let content = |compiled| {
+            environment::Content {
+                env: &env.name,
+                project: &place.project,
+                platform: &platform.to_string(),
+                interpreter: &interpreter.stamp(),
+                python: &format!("{major}.{minor}"),
+                wheels: chosen.iter().map(|one| (one.wheel.file.to_string(), one.wheel.sha256)).collect(),
+                requested: chosen.iter().filter(|one| one.requested).map(name).collect(),
+                direct_urls: chosen
+                    .iter()
+                    .filter_map(|one| Some((name(one), direct_url(one, &place.project)?)))
+                    .collect(),
+                paths: &manifest.paths,
+                prompt: &prompt,
+                pip,
+                allow_overlap: env.resolution.allow_overlap.iter().cloned().collect(),
+                compiled,
             }
-        }
-        let plain = Sha256::of(text.as_bytes());
-        text.push_str("compiled\n");
-        Self { prompt, plain, compiled: Sha256::of(text.as_bytes()) }
+            .digest()
+        };
+        let (plain, compiled) = (content(false), content(true));
+        Self { plain, compiled, pip, prompt }
     }
 
     /// Returns the digest of one that is compiled, or not.
@@ -72,8 +83,8 @@ impl Content {
     }
 }
 
-/// Returns the text of direct_url.json for a wheel that does not come from an index; `project` is its folder with every link
-/// followed.
+/// Returns the text of direct_url.json for a wheel that does not come from an index; `project` is its folder with every
+/// link followed.
 pub(super) fn direct_url(chosen: &Chosen<'_>, project: &Path) -> Option<String> {
     let url = match &chosen.package.origin {
         Origin::Index(_) => return None,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::environment;
 use crate::environment::Unfit;
+use crate::environment::VenvError;
 use crate::index::download::DownloadError;
 use crate::install::InterpreterError;
 use crate::install::LinkError;
@@ -116,6 +117,9 @@ pub enum Error {
     /// The files could not be made.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// What an environment has besides wheels could not be made.
+    #[error(transparent)]
+    Venv(#[from] VenvError),
     /// Generations cannot be changed.
     #[error(transparent)]
     Environment(#[from] environment::Error),

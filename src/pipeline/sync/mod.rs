@@ -326,7 +326,7 @@ impl<'a> Ready<'a> {
     fn new(job: &'a Job, locked: &'a Locked, env: &'a EnvSpec) -> Result<Self, Error> {
         let platform = platform(job)?;
         let entry = locked.entry(env, platform)?;
-        let place = Place::of(&locked.folder, &env.name, job.data.as_deref())?;
+        let place = Place::within(&locked.folder, &env.name, job.source.home.as_deref(), job.data.as_deref())?;
         let fit = match &job.host {
             Some(host) if platform.is_mac() => Some(environment::fit(host, &locked.lockfile, entry, env.memory)?),
             _ => None,
@@ -334,7 +334,7 @@ impl<'a> Ready<'a> {
         let macos = fit.as_ref().map(|fit| fit.macos);
         let chosen = select::files(&locked.lockfile, entry, env, macos)?;
         let interpreter = job.search.choose(&wanted(entry))?;
-        let content = Content::new(locked, env, &place, &chosen, &interpreter);
+        let content = Content::new(locked, env, &place, platform, &chosen, &interpreter);
         Ok(Self { job, locked, env, entry, place, fit, chosen, interpreter, content })
     }
 
