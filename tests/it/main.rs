@@ -58,6 +58,8 @@ mod live_index;
 mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
+// `macml sync` through the binary: environments and trees, what stands against them, kills.
+mod sync;
 /// `macml why` through the binary.
 mod why;
 // Everything in `pep/` against the `packaging` package (live).
