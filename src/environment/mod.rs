@@ -19,16 +19,22 @@
 //!
 //! Knows nothing of manifests, indexes and solving.
 
+mod activate;
 mod activation;
 mod fit;
 mod generation;
+mod hook;
 mod place;
+mod shell;
 mod stamp;
 mod trust;
 
+pub use activate::activate_scripts;
 pub use activation::{Activation, Change};
 pub use fit::{Fit, Unfit, fit};
 pub use generation::{Activated, Building, Error, Generation, GenerationName, Generations, InUse, Replace, Retired};
+pub use hook::{Followed, HOOK_VARIABLE, Prompt, Told, enter, follow};
 pub use place::{Place, Standing};
+pub use shell::Shell;
 pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};
 pub use trust::{Built, Known};
