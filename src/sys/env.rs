@@ -1,12 +1,14 @@
 //! `Env`: environment variables, working folder and home, taken once or built from a map.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// A snapshot of what the process was given.
 #[derive(Clone, Debug)]
 pub struct Env {
     vars: BTreeMap<String, String>,
+    /// Those with a value that is no text.
+    no_text: BTreeSet<String>,
     cwd: PathBuf,
 }
 
@@ -16,20 +18,36 @@ impl Env {
     /// # Errors
     /// When the working folder does not exist any more.
     pub fn capture() -> std::io::Result<Self> {
-        let text = |(key, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((key.into_string().ok()?, value.into_string().ok()?))
-        };
-        Ok(Self { vars: std::env::vars_os().filter_map(text).collect(), cwd: std::env::current_dir()? })
+        let cwd = std::env::current_dir()?;
+        let (mut vars, mut no_text) = (BTreeMap::new(), BTreeSet::new());
+        for (name, value) in std::env::vars_os() {
+            let Ok(name) = name.into_string() else { continue };
+            match value.into_string() {
+                Ok(value) => drop(vars.insert(name, value)),
+                Err(_) => drop(no_text.insert(name)),
+            }
+        }
+        Ok(Self { vars, no_text, cwd })
     }
 
     /// Builds one for tests.
     pub fn from_map(vars: BTreeMap<String, String>, cwd: PathBuf) -> Self {
-        Self { vars, cwd }
+        Self { vars, no_text: BTreeSet::new(), cwd }
     }
 
     /// Returns a variable that is set and not empty.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.vars.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Returns a variable that is set, be it to nothing.
+    pub fn raw(&self, name: &str) -> Option<&str> {
+        self.vars.get(name).map(String::as_str)
+    }
+
+    /// Returns whether what a variable is set to, if it is, is text.
+    pub fn is_text(&self, name: &str) -> bool {
+        !self.no_text.contains(name)
     }
 
     /// Returns the working folder.

@@ -67,6 +67,8 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// The hook and the activation scripts in the real shells, and the real direnv.
+mod hook;
 // `macml python`: with the real Python of the machine, and with what only looks like one.
 mod python;
 // `macml rules`, and rules that a project ignores.

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::CommandFactory as _;
 use clap::FromArgMatches as _;
 
+use crate::commands::hook::HookArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
 use crate::commands::python::PythonArgs;
@@ -17,7 +18,7 @@ use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] =
-    &[("Daily", &["lock", "sync"]), ("Repair", &["why", "matrix", "rules"]), ("Plumbing", &["python"])];
+    &[("Daily", &["lock", "sync", "hook"]), ("Repair", &["why", "matrix", "rules"]), ("Plumbing", &["python"])];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
@@ -32,6 +33,7 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
+    Hook(HookArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),
     Python(PythonArgs),

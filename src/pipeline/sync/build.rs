@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::time::SystemTime;
 
+use crate::environment;
 use crate::environment::Building;
 use crate::environment::FolderTime;
 use crate::environment::Generations;
@@ -21,6 +22,8 @@ use crate::progress::Step;
 use crate::sys::process;
 use crate::sys::process::End;
 use crate::sys::process::Program;
+use crate::sys::tree::Mode;
+use crate::sys::tree::NewFile;
 
 use super::Difference;
 use super::Error;
@@ -81,6 +84,11 @@ pub(super) fn build(
     let mut warnings = ready.warnings();
     warnings.extend(fell_back(&linked, job.link_mode));
     venv.write(root.path())?;
+    for (path, text) in environment::activate_scripts(&place.link, &ready.content.prompt) {
+        let mut file = NewFile::create(&root.path().join(path), Mode::PLAIN)?;
+        file.write(text.as_bytes())?;
+        file.finish(None)?;
+    }
     progress.step(Step::Linked);
     if job.compile {
         warnings.extend(compile(root.path(), &place.link, &site));

@@ -1,5 +1,6 @@
 //! One file per verb: its arguments, whose comments are its help, and `run`.
 
+pub(crate) mod hook;
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod python;

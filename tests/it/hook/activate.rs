@@ -1,0 +1,1 @@
+//! Activation by hand, in the shells that have a text for it.

@@ -1,0 +1,1 @@
+//! `use macml` in the real direnv.
