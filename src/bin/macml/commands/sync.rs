@@ -27,7 +27,6 @@ use macml::pipeline::sync::Staleness;
 use macml::pipeline::sync::Synced;
 use macml::pipeline::sync::Verdict;
 use macml::pipeline::sync::Which;
-use macml::progress::Progress as _;
 use macml::python;
 use macml::python::Machine;
 use macml::python::Search;
