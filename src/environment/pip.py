@@ -18,7 +18,6 @@ pip in an environment that macml made
   pip list [--format columns|freeze|json] [--exclude NAME] [--not-required]
   pip show [--files] NAME...
   pip freeze [--all] [--exclude NAME]
-  pip check
 
 What is installed follows from macml.toml and macml.lock:
 
@@ -28,12 +27,11 @@ What is installed follows from macml.toml and macml.lock:
 """
 
 # Options that take a value, and those that do not; pip's own, where they change nothing here.
-VALUES = {"--format", "--exclude", "--path", "--index-url", "-i", "--extra-index-url", "--log", "--proxy", "--timeout",
-          "--retries", "--cert", "--cache-dir", "--python", "--trusted-host"}
+VALUES = {"--format", "--exclude", "--index-url", "-i", "--extra-index-url", "--log", "--proxy", "--timeout",
+          "--retries", "--cert", "--cache-dir", "--trusted-host"}
 FLAGS = {"--all", "--files", "-f", "--not-required", "--disable-pip-version-check", "--no-python-version-warning",
          "--no-color", "--no-input", "--no-cache-dir", "--isolated", "--verbose", "-v", "-vv", "-vvv", "--quiet", "-q",
-         "-qq", "--local", "-l", "--user", "--pre", "--require-virtualenv", "--editable", "-e", "--exclude-editable",
-         "--include-editable", "--verify"}
+         "-qq", "--local", "-l", "--pre", "--require-virtualenv", "--exclude-editable", "--include-editable", "--verify"}
 CHANGES = {"install": "add", "uninstall": "remove", "download": "add", "wheel": "add", "lock": "lock"}
 
 
@@ -155,11 +153,6 @@ def show(options, names):
     return 0 if present else 1
 
 
-def check(options, names):
-    print("macml solved this environment whole; macml sync --check compares it with its lock.")
-    return 0
-
-
 def change(command, arguments):
     verb = CHANGES[command]
     names = [word for word in arguments if not word.startswith("-")]
@@ -185,7 +178,7 @@ def main(arguments):
         return 0
     if command in CHANGES:
         return change(command, rest)
-    answers = {"list": show_list, "freeze": freeze, "show": show, "check": check}
+    answers = {"list": show_list, "freeze": freeze, "show": show}
     if command not in answers:
         return fail("error: `pip %s` is not to be had in an environment that macml made\nhint: run `pip help`" % command)
     if "-h" in rest or "--help" in rest:

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::generation::Generation;
 use super::place::{Place, Standing};
-use super::stamp::FolderTime;
+use super::stamp::{FolderTime, STAMP_NAME, Stamp};
 use crate::pep::Sha256;
+use crate::sys;
 use crate::sys::fs;
 use crate::sys::fs::{Durability, FsError};
+use crate::sys::tree;
 
 /// A note on the generation that counts for an environment of a project.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -54,6 +55,39 @@ pub enum Known {
     Changed(&'static str),
 }
 
+/// What differs where the generation is not the one that was built.
+const ANOTHER: &str = "is another one than macml built";
+
+/// What differs where something came into it.
+const CHANGED: &str = "was changed since macml built it";
+
+/// No stamp is longer: one line for each package.
+const LONGEST_STAMP: u64 = 4 << 20;
+
+/// Reads the secret in a generation's stamp; `None` when there is no plain file that could be one. A pipe would have a
+/// shell wait for ever.
+fn token(generation: &Path) -> Result<Option<String>, FsError> {
+    let path = generation.join(STAMP_NAME);
+    match tree::facts(&path)? {
+        Some(facts) if facts.plain && facts.size <= LONGEST_STAMP => {
+            Ok(Stamp::read(generation)?.map(|stamp| stamp.token))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Returns whether a folder of a generation, reached without links, is as it was.
+fn is_since(generation: &Path, folder: &str, time: FolderTime) -> Result<bool, FsError> {
+    let mut path = generation.to_owned();
+    for name in folder.split('/') {
+        path.push(name);
+        if !tree::facts(&path)?.is_some_and(|facts| facts.folder) {
+            return Ok(false);
+        }
+    }
+    Ok(FolderTime::of(&path)? == Some(time))
+}
+
 impl Built {
     /// The version of the form that this macml writes.
     pub const VERSION: u32 = 1;
@@ -62,6 +96,14 @@ impl Built {
     pub fn path(state: &Path, place: &Place) -> PathBuf {
         let key = format!("{}\0{}", place.project.display(), place.env);
         state.join("built").join(format!("{}.json", Sha256::of(key.as_bytes())))
+    }
+
+    /// Removes the note on an environment, if there is one.
+    ///
+    /// # Errors
+    /// When it stays.
+    pub fn forget(state: &Path, place: &Place) -> Result<(), FsError> {
+        fs::remove_file(&Self::path(state, place))
     }
 
     /// Writes the note.
@@ -88,17 +130,31 @@ impl Known {
         match place.standing()? {
             Standing::Nothing => return Ok(Self::Nothing),
             Standing::Ours(generation) if generation == built.generation => {}
-            Standing::Ours(_) | Standing::Foreign => return Ok(Self::Changed("is another one than macml built")),
+            Standing::Ours(_) | Standing::Foreign => return Ok(Self::Changed(ANOTHER)),
         }
-        let generation = Generation::at(&built.generation);
-        let stamp = generation.as_ref().map(Generation::stamp).transpose()?.flatten();
-        let Some(stamp) = stamp.filter(|stamp| stamp.token == built.token) else {
-            return Ok(Self::Changed("is another one than macml built"));
+        // A link on the way would lead to what somebody else may have brought.
+        let root = place.root();
+        let Ok(below) = built.generation.strip_prefix(root) else { return Ok(Self::Changed(ANOTHER)) };
+        let straight = sys::resolve(root)?.map(|root| root.join(below));
+        if straight.is_none() || sys::resolve(&built.generation)? != straight {
+            return Ok(Self::Changed(ANOTHER));
+        }
+        let Some(token) = token(&built.generation)? else { return Ok(Self::Changed(ANOTHER)) };
+        if token != built.token {
+            return Ok(Self::Changed(ANOTHER));
+        }
+        // It says which Python counts, and lies beside `bin`, not in it.
+        let time = |name: &str| {
+            Ok(tree::facts(&built.generation.join(name))?.filter(|facts| facts.plain).map(|facts| facts.modified))
         };
+        let config = time("pyvenv.cfg")?;
+        if config.is_none() || config > time(STAMP_NAME)? {
+            return Ok(Self::Changed(CHANGED));
+        }
         // The stamp lies where the repository could write; the note does not.
-        let same = |folder: &str, time: FolderTime| Ok(FolderTime::of(&built.generation.join(folder))? == Some(time));
-        if stamp.site != built.site || !same(&built.site, built.site_time)? || !same("bin", built.bin_time)? {
-            return Ok(Self::Changed("was changed since macml built it"));
+        let same = |folder: &str, time: FolderTime| is_since(&built.generation, folder, time);
+        if !same(&built.site, built.site_time)? || !same("bin", built.bin_time)? {
+            return Ok(Self::Changed(CHANGED));
         }
         Ok(Self::Built(Box::new(built)))
     }

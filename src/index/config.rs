@@ -1,6 +1,6 @@
 //! `Config`: how indexes are reached in one run, from config.toml, `MACML_*` variables and the manifest's `[[index]]`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use url::Url;

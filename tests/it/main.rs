@@ -48,6 +48,8 @@ mod unpack;
 mod hosts;
 // Installing popular wheels with macml and with the `installer` package (live).
 mod installer_agreement;
+// Environments on disk: generations and their link, whoever kills, waits, fills the disk or brings one of his own.
+mod generations;
 // What a person reads when an index is there, and when it is gone.
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.

@@ -111,7 +111,7 @@ pub(super) fn build(
         packages: ready.packages(),
     };
     let strays = strays(before.as_ref())?;
-    let generation = generations.publish(root, stamp)?;
+    let generation = generations.publish_telling(root, stamp, &mut || progress.step(Step::Stamped))?;
     progress.step(Step::Published);
     let activated = generations.activate(&generation, job.replace)?;
     progress.step(Step::Activated);

@@ -392,7 +392,7 @@ impl<'a> Ready<'a> {
         // A cloned repository can bring a whole generation, but not this user's note on it.
         if let Some(state) = &self.job.state
             && differences.is_empty()
-            && Known::of(state, &self.place)? == Known::Nothing
+            && !matches!(Known::of(state, &self.place)?, Known::Built(_))
         {
             differences.push(Difference::Unknown);
         }
