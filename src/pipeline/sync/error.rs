@@ -44,8 +44,6 @@ pub enum Error {
         env: String,
         /// The platform that was asked for.
         platform: Platform,
-        /// Whether it is this machine's.
-        here: bool,
         /// What says so: `macml.toml` or `macml.lock`.
         by: &'static str,
         /// What it is for.

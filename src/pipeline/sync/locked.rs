@@ -58,7 +58,7 @@ impl Locked {
             None if has.is_empty() => Err(Error::NotLocked { env: env.name.clone() }),
             None => {
                 let by = if self.frozen { "macml.lock" } else { "macml.toml" };
-                Err(Error::OtherPlatform { env: env.name.clone(), platform, here: true, by, has })
+                Err(Error::OtherPlatform { env: env.name.clone(), platform, by, has })
             }
         }
     }
@@ -137,7 +137,6 @@ impl Request<'_> {
             Some(env) => Err(Error::OtherPlatform {
                 env: env.name.clone(),
                 platform: self.platform,
-                here: true,
                 by: "macml.toml",
                 has: env.platforms.clone(),
             }),

@@ -233,16 +233,16 @@ pub enum Difference {
     #[error("it was not built yet")]
     Absent,
     /// Something is there that macml did not make.
-    #[error("what is there was not made by macml")]
+    #[error("what was there was not made by macml")]
     Foreign,
     /// What is there was built by somebody else, or elsewhere, or that cannot be told.
-    #[error("this user's macml has no note of having built it here")]
+    #[error("this user's macml had no note of having built it")]
     Unknown,
     /// It was built for a folder that the project is no longer in.
     #[error("it was built for `{}`", .0.display())]
     Moved(PathBuf),
     /// It has another Python.
-    #[error("its Python is {old}, not {new}")]
+    #[error("its Python was {old} and is to be {new}")]
     Python {
         /// The version that it has.
         old: String,
@@ -250,10 +250,10 @@ pub enum Difference {
         new: String,
     },
     /// Something came into it or went from it.
-    #[error("something was installed into it, or removed from it, by hand")]
+    #[error("something was put into it or removed from it by hand")]
     Touched,
     /// Its packages are others.
-    #[error("its packages are not those that are locked")]
+    #[error("its packages were not those that are locked")]
     Packages,
     /// Something else differs: a setting, the Python's file, the form of environments.
     #[error("it was built from other files or settings")]

@@ -1,13 +1,16 @@
 //! What stands against an environment: each told in one error, with the old one left as it was.
 
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 
 use super::Here;
 use super::packages;
 use super::python;
 use super::site;
 use super::two;
+use super::with_files;
 use crate::support::project::Project;
+use crate::support::published::Rel;
 use crate::support::server::FakeIndex;
 
 #[test]
@@ -125,4 +128,51 @@ fn words_that_do_not_go_together() {
     project.run(&["sync", "--target", "x"]).says(2, &["--platform"]);
     project.run(&["sync", "--all", "--env", "x"]).says(2, &["cannot be used with"]);
     project.run(&["sync", "--macos", "15.0"]).says(2, &["--target"]);
+}
+
+/// Runs a sync with a small volume mounted at a folder of the project; `None` where none can be mounted.
+fn on_a_small_volume(here: &Here, folder: &str, size: &str, words: &[&str]) -> Option<(i32, String)> {
+    let able = Command::new("unshare").args(["-rm", "true"]).output();
+    if !able.is_ok_and(|output| output.status.success()) {
+        eprintln!("no volumes can be mounted here");
+        return None;
+    }
+    let script = format!("mount -t tmpfs -o size={size} tmpfs \"$0\" && exec \"$@\"");
+    let inner = here.command(&[&["sync"], words].concat());
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", &script]).arg(here.path().join(folder)).arg(inner.get_program());
+    command.args(inner.get_args()).current_dir(here.path()).env_clear();
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    let output = command.output().unwrap();
+    Some((output.status.code().unwrap(), super::said(&output)))
+}
+
+/// R23: a full disk is told with what is needed, what is free and on which volume, and nothing was removed.
+#[test]
+fn r23_a_full_disk() {
+    let text = "all work and no play makes jack a dull boy\n".repeat(1400);
+    let mut packed = with_files(&[], &[]);
+    packed.files.extend((0..60).map(|at| (format!("packed/f{at}.txt"), format!("{at}\n{text}"))));
+    let large = Rel { filling: 3 << 20, ..Rel::default() };
+    let index =
+        FakeIndex::from_published(&two().with_release("packed", "1.0", packed).with_release("large", "1.0", large));
+    let here = Here::new(&index, "aa = \"*\"");
+    here.sync();
+    let before = here.generation();
+    std::fs::create_dir(here.path().join("small")).unwrap();
+    let check = |root: &str, folder: &str, words: &[&str], parts: &[&str]| {
+        here.depend(root);
+        here.run(&["lock"]).says(0, &[]);
+        let Some((code, said)) = on_a_small_volume(&here, folder, "2m", words) else { return };
+        assert_eq!(code, 2, "{said}");
+        for part in [parts, &[" needed, ", " free on the volume `", folder]].concat() {
+            assert!(said.contains(part), "`{part}` is not in\n{said}");
+        }
+        assert_eq!(here.generation(), before);
+        packages(&before, &site());
+    };
+    let cache = ["--cache-dir", "small"];
+    check("large = \"*\"", "small", &cache, &["no space for downloads: 3.1 MB"]);
+    check("packed = \"*\"", "small", &cache, &["no space for unpacking `packed-1.0-py3-none-any.whl`: 3.6 MB"]);
 }

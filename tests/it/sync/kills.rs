@@ -262,7 +262,6 @@ fn killed_at_random_instants() {
         moving.settle(to);
         at = to;
     }
-    println!("{kills} kills, {inside} between the first and the last write, {moved} after the move");
     eprintln!("{kills} kills, {inside} between the first and the last write, {moved} after the move");
     assert!(kills >= wanted && inside * 4 >= wanted * 3, "{kills} kills, {inside} of them at work");
 }

@@ -17,6 +17,7 @@ use macml::install::LinkMode;
 use macml::pipeline;
 use macml::pipeline::sync;
 use macml::pipeline::sync::Change;
+use macml::pipeline::sync::Difference;
 use macml::pipeline::sync::Job;
 use macml::pipeline::sync::Outcome;
 use macml::pipeline::sync::Purpose;
@@ -357,6 +358,9 @@ fn environment(synced: &Synced, name: &str, took: Duration, level: Level) -> Vec
     if synced.had_before || level == Level::Verbose {
         lines.extend(synced.changes.iter().map(change));
     }
+    // What its packages do not tell by themselves.
+    let told = |one: &&Difference| !matches!(one, Difference::Absent | Difference::Packages);
+    lines.extend(synced.differences.iter().filter(told).map(|one| format!("  {one}")));
     lines.extend(lock::problems(&synced.problems));
     let size = format!("{}, Python {}", lock::count(synced.packages, "package"), synced.python);
     let took = lock::duration(took);
