@@ -59,17 +59,20 @@ fn published() -> Published {
 }
 
 /// A project with two locks between which it moves.
-struct Moving {
-    here: Here,
-    _index: FakeIndex,
-    locks: [String; 2],
+pub(super) struct Moving {
+    pub(super) here: Here,
+    pub(super) locks: [String; 2],
+    /// The packages of each.
+    pub(super) packages: [BTreeSet<String>; 2],
+    /// What imports them, and what it then prints at each.
+    pub(super) code: String,
+    pub(super) prints: [String; 2],
 }
 
 impl Moving {
-    /// Makes one that is at the first lock.
-    fn new() -> Self {
-        let index = FakeIndex::from_published(&published());
-        let here = Here::new(&index, "");
+    /// Makes one of made-up packages that is at the first lock.
+    fn new(index: &FakeIndex) -> Self {
+        let here = Here::new(index, "");
         let lock = |version: &str| {
             let roots = PACKAGES.map(|name| format!("{name} = \"=={version}\"\n")).concat();
             here.depend(&roots);
@@ -77,7 +80,14 @@ impl Moving {
             here.project.lock().unwrap()
         };
         let locks = ["1.0", "2.0"].map(lock);
-        let this = Self { here, _index: index, locks };
+        let code = |name: &str| format!("import {name}.m11; print({name}.__version__, {name}.m11.version)\n");
+        let this = Self {
+            here,
+            locks,
+            packages: ["1.0", "2.0"].map(|version| PACKAGES.map(|name| format!("{name}-{version}")).into()),
+            code: PACKAGES.map(code).concat(),
+            prints: ["1.0", "2.0"].map(|version| format!("{version} {version}\n").repeat(6).trim_end().to_owned()),
+        };
         this.go(0);
         this.here.run(&["sync", "--frozen"]).says(0, &["ready"]);
         assert_eq!(this.state(), Some(0));
@@ -85,29 +95,24 @@ impl Moving {
     }
 
     /// Puts a lock in place; the environment is to follow.
-    fn go(&self, to: usize) {
+    pub(super) fn go(&self, to: usize) {
         self.here.project.write("macml.lock", &self.locks[to]);
     }
 
     /// Says at which lock the environment is, wholly; `None` where there is none.
-    fn state(&self) -> Option<usize> {
+    pub(super) fn state(&self) -> Option<usize> {
         if !self.here.path().join(".venv").exists() {
             return None;
         }
         let found = packages(&self.here.generation(), &site());
-        let all = |version: &str| PACKAGES.map(|name| format!("{name}-{version}")).into_iter().collect::<BTreeSet<_>>();
-        let at = ["1.0", "2.0"].iter().position(|version| found == all(version));
+        let at = self.packages.iter().position(|packages| found == *packages);
         let at = at.unwrap_or_else(|| panic!("a mix: {found:?}"));
-        let code =
-            PACKAGES.map(|name| format!("import {name}.m11; print({name}.__version__, {name}.m11.version)\n")).concat();
-        let said = self.here.python(&code);
-        let version = ["1.0", "2.0"][at];
-        assert!(said.lines().all(|line| line == format!("{version} {version}")), "{said}");
+        assert_eq!(self.here.python(&self.code), self.prints[at]);
         Some(at)
     }
 
     /// Ends what was begun.
-    fn settle(&self, at: usize) {
+    pub(super) fn settle(&self, at: usize) {
         let run = self.here.run(&["sync", "--frozen"]);
         assert_eq!(run.code, 0, "{}{}", run.stdout, run.stderr);
         assert_eq!(self.state(), Some(at));
@@ -194,7 +199,8 @@ fn syncs_for_another_test() {
 
 #[test]
 fn killed_at_each_step() {
-    let moving = Moving::new();
+    let index = FakeIndex::from_published(&published());
+    let moving = Moving::new(&index);
     // Both are in the cache, so that no step needs the index.
     moving.go(1);
     moving.settle(1);
@@ -217,7 +223,14 @@ fn killed_at_each_step() {
 #[test]
 fn killed_at_random_instants() {
     let wanted = if std::env::var_os("MACML_LIVE").is_some() { 200 } else { 16 };
-    let moving = Moving::new();
+    let index = FakeIndex::from_published(&published());
+    // Every other time wheels have to come and to be unpacked too.
+    killed(&Moving::new(&index), wanted, 2);
+}
+
+/// Kills so many syncs that move to the other lock, three quarters of them while they write. Of `cold` moves one begins
+/// without wheels in the cache.
+pub(super) fn killed(moving: &Moving, wanted: usize, cold: usize) {
     let mut random = std::process::id();
     let mut next = |most: u32| {
         random ^= random << 13;
@@ -226,7 +239,7 @@ fn killed_at_random_instants() {
         random % most.max(1)
     };
     // How long a move takes from its first write on.
-    let mut span = Duration::from_millis(30);
+    let mut span = Duration::from_millis(100);
     let (mut kills, mut inside, mut moved, mut at) = (0, 0, 0, 0);
     for round in 0..wanted * 4 {
         if kills >= wanted {
@@ -234,8 +247,7 @@ fn killed_at_random_instants() {
         }
         let to = 1 - at;
         moving.go(to);
-        if round % 2 == 0 {
-            // Wheels have to come and to be unpacked too.
+        if round % cold == cold - 1 {
             let _ = std::fs::remove_dir_all(moving.here.path().join(".cache/macml/wheels-v1"));
         }
         let (before, note) = (moving.written(), moving.note());
@@ -269,7 +281,8 @@ fn killed_at_random_instants() {
 /// A program whose workers start anew all the time stays in its generation while another takes its place.
 #[test]
 fn a_program_with_spawned_workers_stays_in_its_generation() {
-    let moving = Moving::new();
+    let index = FakeIndex::from_published(&published());
+    let moving = Moving::new(&index);
     let here = &moving.here;
     here.project.write(
         "work.py",

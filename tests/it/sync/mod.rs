@@ -2,6 +2,7 @@
 
 mod failing;
 mod kills;
+mod live;
 mod staging;
 mod wheels;
 
