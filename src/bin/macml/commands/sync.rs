@@ -283,7 +283,9 @@ fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer)
     for synced in &outcome.environments {
         let name = shown_link(synced, outcome, context);
         asides(synced, &name, printer);
-        lines.extend(environment(synced, &name, if alone { took } else { synced.took }, printer.level()));
+        let took = if alone { took } else { synced.took };
+        lines.extend(environment(synced, printer.level()));
+        lines.push(last_line(synced, &name, took, outcome.checked));
         if outcome.checked && synced.verdict == Verdict::Differs {
             failed.get_or_insert_with(|| CommandError::not_as_locked(synced, &name));
         }
@@ -352,8 +354,8 @@ fn asides(synced: &Synced, name: &str, printer: &Printer) {
     }
 }
 
-/// Lays out what became of an environment.
-fn environment(synced: &Synced, name: &str, took: Duration, level: Level) -> Vec<String> {
+/// Lays out what changed in an environment, and what is known to go wrong in it.
+fn environment(synced: &Synced, level: Level) -> Vec<String> {
     let mut lines = Vec::new();
     if synced.had_before || level == Level::Verbose {
         lines.extend(synced.changes.iter().map(change));
@@ -362,14 +364,19 @@ fn environment(synced: &Synced, name: &str, took: Duration, level: Level) -> Vec
     let told = |one: &&Difference| !matches!(one, Difference::Absent | Difference::Packages);
     lines.extend(synced.differences.iter().filter(told).map(|one| format!("  {one}")));
     lines.extend(lock::problems(&synced.problems));
+    lines
+}
+
+/// Says what became of an environment.
+fn last_line(synced: &Synced, name: &str, took: Duration, checked: bool) -> String {
     let size = format!("{}, Python {}", lock::count(synced.packages, "package"), synced.python);
     let took = lock::duration(took);
-    lines.push(match synced.verdict {
+    match synced.verdict {
         Verdict::Unchanged => format!("{} unchanged, {took}", styled(GOOD, name)),
         Verdict::Built => format!("{} ready: {size}, {took}", styled(GOOD, name)),
+        Verdict::Differs if checked => format!("{} differs, {took}", styled(BAD, name)),
         Verdict::Differs => format!("{} not built: {size}, {}", styled(WARN, name), downloads(synced.downloads)),
-    });
-    lines
+    }
 }
 
 fn change(change: &Change) -> String {
