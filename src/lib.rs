@@ -76,8 +76,9 @@
 //! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said | the same; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
-//!
-//! To come: `.macml/` and `.venv`, written by `install`.
+//! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |
+//! | `~/.local/share/macml/env/` | [`environment`]: those of projects in iCloud, Dropbox and their like, or on exFAT | the same |
+//! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook |
 //!
 //! # Tests
 //!

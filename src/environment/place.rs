@@ -275,7 +275,7 @@ mod tests {
         for project in ["p", "Dropbox/p"] {
             let place = home.place(project);
             let check = |target: PathBuf, ours: bool| {
-                let _ = std::fs::remove_file(&place.link);
+                fs::remove_file(&place.link).unwrap();
                 tree::symlink(&target, &place.link).unwrap();
                 let expected = if ours { Standing::Ours(place.project.join(&target)) } else { Standing::Foreign };
                 assert_eq!(place.standing().unwrap(), expected, "{}", target.display());
@@ -291,7 +291,7 @@ mod tests {
             check("venv".into(), false);
             check("/".into(), false);
             check(home.path().join("data/macml/env").join(name), false);
-            std::fs::remove_file(&place.link).unwrap();
+            fs::remove_file(&place.link).unwrap();
             std::fs::create_dir(&place.link).unwrap();
             assert_eq!(place.standing().unwrap(), Standing::Foreign);
         }

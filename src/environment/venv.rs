@@ -2,6 +2,7 @@
 //!
 //! <https://peps.python.org/pep-0405/>. Nothing in it names the folder that it is made in, which gets another name.
 
+use std::fmt::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -197,7 +198,8 @@ impl Venv<'_> {
                 // Before 3.13 Python reads the file in the encoding of the locale, which need not have these letters.
                 None => {
                     let bytes = folder.as_os_str().as_bytes().escape_ascii();
-                    text.push_str(&format!("import os, sys; sys.path.append(os.fsdecode(b\"{bytes}\"))"));
+                    write!(text, "import os, sys; sys.path.append(os.fsdecode(b\"{bytes}\"))")
+                        .expect("writing to a text does not fail");
                 }
             }
             text.push('\n');
