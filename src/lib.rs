@@ -37,7 +37,7 @@
 //! | [`diag`] | findings: what we tell people, as data, with stable codes |
 //! | [`progress`] | events that stages report and the binary may draw |
 //! | [`pep`] | the vocabulary that Python's packaging standards fix: names, versions, markers, tags, metadata, hashes |
-//! | [`host`] | what a Mac is; looking at this one is to come |
+//! | [`host`] | what a Mac is, and looking at this one |
 //! | [`python`] | interpreters: finding, judging and choosing them |
 //! | [`target`] | what is resolved for: platform, floor and Python, with the tags that fit |
 //! | [`knowledge`] | what metadata leaves out, as data with a source for each piece |

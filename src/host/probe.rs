@@ -193,7 +193,7 @@ mod tests {
     fn an_intel_mac_has_neither_rosetta_nor_arm64() {
         let intel = Mac::m3_max().without("sysctl.proc_translated").without("hw.optional.arm64");
         let host =
-            intel.with("machdep.cpu.brand_string", b"Intel(R) Core(TM) i7-8700B CPU @ 3.20GHz\0").read().unwrap();
+            intel.with("machdep.cpu.brand_string", b"Intel(R) Core(TM) i7-6700K CPU @ 4.00GHz\0").read().unwrap();
         assert_eq!((host.process, host.arm64), (Process::Native, Some(false)));
     }
 

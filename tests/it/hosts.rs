@@ -53,7 +53,7 @@ fn hosts_and_examples() {
     let expected = [
         (
             "intel",
-            "this Mac has an Intel processor (`Intel(R) Core(TM) i7-8700B CPU @ 3.20GHz`), and environments need one of Apple's",
+            "this Mac has an Intel processor (`Intel(R) Core(TM) i7-6700K CPU @ 4.00GHz`), and environments need one of Apple's",
         ),
         ("m1-macos13", "this Mac has macOS 13.6.9, and environment `default` is locked for 14.0 and later"),
         (

@@ -303,7 +303,7 @@ mod tests {
         let error = |file: PathBuf| host(Some(file)).unwrap_err().source.to_string();
         let folder = tempfile::tempdir().unwrap();
         assert!(error(folder.path().join("absent")).starts_with("there is no file `"));
-        std::fs::write(folder.path().join("x"), "{}").unwrap();
+        fs::write_atomic(&folder.path().join("x"), b"{}", fs::Durability::Cached).unwrap();
         assert!(
             error(folder.path().join("x")).ends_with("is not a recorded Mac: missing field `cpu` at line 1 column 2")
         );

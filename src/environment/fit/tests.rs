@@ -66,8 +66,8 @@ fn each_obstacle_is_one_sentence_with_a_remedy() {
         "use the arm64 one, in a terminal that does not run under Rosetta: `uname -m` says arm64 there",
     );
     refused(
-        &host("Intel(R) Core(TM) i7-8700B CPU @ 3.20GHz", "12.2"),
-        "this Mac has an Intel processor (`Intel(R) Core(TM) i7-8700B CPU @ 3.20GHz`), and environments need one of Apple's",
+        &host("Intel(R) Core(TM) i7-6700K CPU @ 4.00GHz", "12.2"),
+        "this Mac has an Intel processor (`Intel(R) Core(TM) i7-6700K CPU @ 4.00GHz`), and environments need one of Apple's",
         "`macml sync --target DIR --platform macos-arm64` stages it here for a Mac that has one",
     );
     refused(

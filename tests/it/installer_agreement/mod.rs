@@ -56,7 +56,7 @@ type Applies = fn(&str, Difference<'_>) -> bool;
 /// Each row: what to look for at a path, and why. A difference that is in none fails the test.
 const CHOSEN: &[(Applies, &str)] = &[(
     is_same_launcher,
-    "a launcher imports and calls the same, in fewer lines: what follows `#!` in the other one is for Windows",
+    "a launcher imports and calls the same, in fewer lines: the other one cuts endings that files have on Windows off `sys.argv[0]`",
 )];
 
 fn is_same_launcher(path: &str, difference: Difference<'_>) -> bool {
@@ -311,4 +311,40 @@ fn popular_wheels_are_installed_alike() {
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), shown.join("\n"));
     // A row for nothing hides what it was written for.
     assert!(!full || chosen.iter().all(|count| *count > 0), "{chosen:?}");
+}
+
+/// Without a network: the comparison sees each kind of difference, and takes no other text for a launcher.
+#[test]
+fn the_comparison_can_fail() {
+    let wheel: WheelName = "x-1-py3-none-any.whl".parse().unwrap();
+    let tree = |files: &[(&str, &str, bool)]| -> Tree {
+        let site = site();
+        let mut tree: Tree = BTreeMap::new();
+        let mut rows = vec!["x-1.dist-info/RECORD,,".to_owned()];
+        for (path, text, program) in files {
+            let digest = base64(Sha256::of(text.as_bytes()).as_bytes());
+            rows.push(format!("{path},sha256={digest},{}", text.len()));
+            tree.insert(from_site(path), (text.as_bytes().to_vec(), *program));
+        }
+        tree.insert(format!("{site}x-1.dist-info/RECORD"), (rows.join("\n").into_bytes(), false));
+        tree
+    };
+    let ours = "#!/python\nimport sys\n\nfrom x import y\n\nif __name__ == \"__main__\":\n    sys.exit(y())\n";
+    let theirs = "#!/python\nimport re\nimport sys\nfrom x import y\nif __name__ == \"__main__\":\n    sys.exit(y())\n";
+    let base = tree(&[("a.py", "a", false), ("../../../bin/x", ours, true)]);
+    let told = |other: &[(&str, &str, bool)]| -> Vec<String> {
+        let other = tree(other);
+        let found = compare(&base, &other, &wheel).into_iter().filter(|(path, one)| !is_same_launcher(path, *one));
+        found
+            .map(|(path, one)| {
+                format!("{}: {}", path.rsplit('/').next().unwrap(), format!("{one:?}").split('(').next().unwrap())
+            })
+            .collect()
+    };
+    assert_eq!(told(&[("../../../bin/x", theirs, true), ("a.py", "a", false)]), [""; 0]);
+    assert_eq!(told(&[("a.py", "b", false), ("../../../bin/x", ours, true)]), ["a.py: Bytes"]);
+    assert_eq!(told(&[("a.py", "a", true), ("../../../bin/x", ours, false)]), ["x: Executable", "a.py: Executable"]);
+    assert_eq!(told(&[("../../../bin/x", ours, true)]), ["a.py: Only", "a.py: Row"]);
+    assert_eq!(told(&[("a.py", "a", false), ("../../../bin/x", &theirs.replace("y()", "z()"), true)]), ["x: Bytes"]);
+    assert_eq!(base64(b"\xfb\xff"), "-_8");
 }
