@@ -170,18 +170,49 @@ fn shells_in_shells() {
     }
 }
 
+/// Types lines at a terminal, each when the shell has fallen silent.
+const TERMINAL: &str = r#"
+import os, pty, select, sys
+pid, master = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:2] + ["-i"])
+def drain(quiet):
+    while select.select([master], [], [], quiet)[0]:
+        try:
+            if not os.read(master, 65536):
+                return
+        except OSError:
+            return
+drain(0.3)
+for line in sys.stdin.read().splitlines() + ["exit"]:
+    os.write(master, line.encode() + b"\r")
+    drain(0.1)
+os.waitpid(pid, 0)
+"#;
+
 #[test]
-fn how_the_last_command_ended_is_still_known() {
+fn at_a_terminal_how_the_last_command_ended_is_still_known() {
     for shell in shells() {
         let home = Home::new();
         let project = home.built("p", &[]);
-        let (status, line) = match shell {
-            Shell::Fish => ("$status", "sh -c 'exit 7'; emit fish_prompt"),
-            _ => ("$?", "(exit 7)"),
+        let (name, status) = match shell {
+            Shell::Bash => ("bash", "$?"),
+            Shell::Zsh => ("zsh", "$?"),
+            _ => ("fish", "$status"),
         };
-        let lines = [cd(shell, &project), line.to_owned() + &format!("\necho {status} > $OUT/../status")];
-        let (_, said) = home.type_in(shell, &lines);
-        assert_eq!(std::fs::read_to_string(home.path().join("status")).unwrap(), "7\n", "{shell:?} {said}");
+        let lines = format!(
+            "{}\nsh -c 'exit 7'\necho {status} > $OUT/../status\nenv > $OUT/../vars\ncd ..\nenv > $OUT/../after\n",
+            cd(shell, &project)
+        );
+        let mut command = home.command("python3");
+        command.args(["-c", TERMINAL, name]).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        let read = |file: &str| std::fs::read_to_string(home.path().join(file)).unwrap();
+        assert_eq!(read("status"), "7\n", "{shell:?}");
+        let link = format!("VIRTUAL_ENV={}\n", project.join(".venv").display());
+        assert!(read("vars").contains(&link) && !read("after").contains("VIRTUAL_ENV"), "{shell:?}");
     }
 }
 
