@@ -339,3 +339,48 @@ fn a_folder_that_was_deleted_is_no_news() {
         assert!(!said.contains("error:") && !said.contains("macml:"), "{shell:?} {said}");
     }
 }
+
+#[test]
+fn what_a_sync_brought_is_found() {
+    for shell in shells() {
+        let home = Home::new();
+        program(&home.path().join("bin/greet"), "#!/bin/sh\necho from elsewhere\n");
+        let project = home.project("p");
+        let place = Place::of(&project, "default", None).unwrap();
+        let path = Built::path(&home.state(), &place);
+        // The second generation has the program, the first has not.
+        let second = lay(&place, 2, "p", "second");
+        note(&place, &second, "p", "second", &[("A", "2")]).write(&home.state(), &place).unwrap();
+        let aside = home.path().join("note");
+        std::fs::rename(&path, &aside).unwrap();
+        let first = lay(&place, 1, "p", "first");
+        std::fs::remove_file(first.join("bin/greet")).unwrap();
+        let stamp = std::fs::read_to_string(first.join(STAMP_NAME)).unwrap();
+        assert!(stamp.contains("first"));
+        note(&place, &first, "p", "first", &[("A", "1"), ("B", "1")]).write(&home.state(), &place).unwrap();
+        let sync =
+            format!("ln -sfn .macml/env/default/0123456789abcdef.2 .venv; mv {} {}", aside.display(), path.display());
+        let greet = |file: &str| format!("greet > $OUT/../{file}");
+        let lines = [
+            cd(shell, &project),
+            greet("one"),
+            snap("1"),
+            sync,
+            greet("two"),
+            snap("2"),
+            cd(shell, &home.path()),
+            snap("3"),
+        ];
+        let (seen, said) = home.type_in(shell, &lines);
+        let read = |file: &str| std::fs::read_to_string(home.path().join(file)).unwrap();
+        assert_eq!(
+            (read("one").as_str(), read("two").as_str()),
+            ("from elsewhere\n", "greetings\n"),
+            "{shell:?} {said}"
+        );
+        assert_eq!((seen["1"]["A"].as_str(), seen["1"]["B"].as_str()), ("1", "1"), "{shell:?} {said}");
+        assert_eq!((seen["2"]["A"].as_str(), seen["2"].get("B")), ("2", None), "{shell:?}");
+        assert_eq!((seen["3"].get("A"), seen["3"].get("VIRTUAL_ENV")), (None, None), "{shell:?}");
+        assert!(!said.contains("macml:"), "{said}");
+    }
+}

@@ -49,7 +49,7 @@ fn a_cloned_repository_changes_nothing() {
         program(&folder.join(".venv/bin/ls"), ls);
         // One that brings all that sync makes, but the note.
         let whole = home.project("whole");
-        let generation = lay(&Place::of(&whole, "default", None).unwrap(), "whole", "guessed");
+        let generation = lay(&Place::of(&whole, "default", None).unwrap(), 1, "whole", "guessed");
         program(&generation.join("bin/ls"), ls);
         std::fs::write(whole.join("macml.toml"), "[run.env]\nBAD = \"$(touch owned)\"\n").unwrap();
         // One that was copied from a project of this user, stamp and all.
