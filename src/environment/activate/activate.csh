@@ -1,8 +1,11 @@
 # Activates an environment that macml made, in csh and tcsh: `source bin/activate.csh`. `deactivate` undoes it.
 
-if ( $?_macml_old_path ) deactivate nondestructive
+# A command of that name may lie in PATH: only the alias of another activation is meant.
+if ( $?_macml_old_path ) then
+    deactivate nondestructive
+endif
 
-alias deactivate 'if ( $?_macml_old_path ) setenv PATH $_macml_old_path:q; unset _macml_old_path; if ( $?_macml_old_prompt ) set prompt = $_macml_old_prompt:q; unset _macml_old_prompt; if ( $?_macml_old_pythonhome ) setenv PYTHONHOME $_macml_old_pythonhome:q; unset _macml_old_pythonhome; unsetenv VIRTUAL_ENV; unsetenv VIRTUAL_ENV_PROMPT; rehash; test "\!:*" = nondestructive || unalias deactivate'
+alias deactivate 'test $?_macml_old_path != 0 && setenv PATH $_macml_old_path:q && unset _macml_old_path; test $?_macml_old_prompt != 0 && set prompt=$_macml_old_prompt:q && unset _macml_old_prompt; test $?_macml_old_pythonhome != 0 && setenv PYTHONHOME $_macml_old_pythonhome:q && unset _macml_old_pythonhome; unsetenv VIRTUAL_ENV; unsetenv VIRTUAL_ENV_PROMPT; rehash; test "\!:*" != nondestructive && unalias deactivate'
 
 setenv VIRTUAL_ENV @ROOT@
 setenv VIRTUAL_ENV_PROMPT @PROMPT@

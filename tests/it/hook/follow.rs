@@ -170,18 +170,49 @@ fn shells_in_shells() {
     }
 }
 
+/// Types lines at a terminal, each when the shell has fallen silent.
+const TERMINAL: &str = r#"
+import os, pty, select, sys
+pid, master = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:2] + ["-i"])
+def drain(quiet):
+    while select.select([master], [], [], quiet)[0]:
+        try:
+            if not os.read(master, 65536):
+                return
+        except OSError:
+            return
+drain(0.3)
+for line in sys.stdin.read().splitlines() + ["exit"]:
+    os.write(master, line.encode() + b"\r")
+    drain(0.1)
+os.waitpid(pid, 0)
+"#;
+
 #[test]
-fn how_the_last_command_ended_is_still_known() {
+fn at_a_terminal_how_the_last_command_ended_is_still_known() {
     for shell in shells() {
         let home = Home::new();
         let project = home.built("p", &[]);
-        let (status, line) = match shell {
-            Shell::Fish => ("$status", "sh -c 'exit 7'; emit fish_prompt"),
-            _ => ("$?", "(exit 7)"),
+        let (name, status) = match shell {
+            Shell::Bash => ("bash", "$?"),
+            Shell::Zsh => ("zsh", "$?"),
+            _ => ("fish", "$status"),
         };
-        let lines = [cd(shell, &project), line.to_owned() + &format!("\necho {status} > $OUT/../status")];
-        let (_, said) = home.type_in(shell, &lines);
-        assert_eq!(std::fs::read_to_string(home.path().join("status")).unwrap(), "7\n", "{shell:?} {said}");
+        let lines = format!(
+            "{}\nsh -c 'exit 7'\necho {status} > $OUT/../status\nenv > $OUT/../vars\ncd ..\nenv > $OUT/../after\n",
+            cd(shell, &project)
+        );
+        let mut command = home.command("python3");
+        command.args(["-c", TERMINAL, name]).stdin(Stdio::piped()).stdout(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        assert!(child.wait().unwrap().success());
+        let read = |file: &str| std::fs::read_to_string(home.path().join(file)).unwrap();
+        assert_eq!(read("status"), "7\n", "{shell:?}");
+        let link = format!("VIRTUAL_ENV={}\n", project.join(".venv").display());
+        assert!(read("vars").contains(&link) && !read("after").contains("VIRTUAL_ENV"), "{shell:?}");
     }
 }
 
@@ -306,5 +337,50 @@ fn a_folder_that_was_deleted_is_no_news() {
         let (seen, said) = home.type_in(shell, &lines);
         assert!(!seen["0"].contains_key("VIRTUAL_ENV"), "{shell:?}");
         assert!(!said.contains("error:") && !said.contains("macml:"), "{shell:?} {said}");
+    }
+}
+
+#[test]
+fn what_a_sync_brought_is_found() {
+    for shell in shells() {
+        let home = Home::new();
+        program(&home.path().join("bin/greet"), "#!/bin/sh\necho from elsewhere\n");
+        let project = home.project("p");
+        let place = Place::of(&project, "default", None).unwrap();
+        let path = Built::path(&home.state(), &place);
+        // The second generation has the program, the first has not.
+        let second = lay(&place, 2, "p", "second");
+        note(&place, &second, "p", "second", &[("A", "2")]).write(&home.state(), &place).unwrap();
+        let aside = home.path().join("note");
+        std::fs::rename(&path, &aside).unwrap();
+        let first = lay(&place, 1, "p", "first");
+        std::fs::remove_file(first.join("bin/greet")).unwrap();
+        let stamp = std::fs::read_to_string(first.join(STAMP_NAME)).unwrap();
+        assert!(stamp.contains("first"));
+        note(&place, &first, "p", "first", &[("A", "1"), ("B", "1")]).write(&home.state(), &place).unwrap();
+        let sync =
+            format!("ln -sfn .macml/env/default/0123456789abcdef.2 .venv; mv {} {}", aside.display(), path.display());
+        let greet = |file: &str| format!("greet > $OUT/../{file}");
+        let lines = [
+            cd(shell, &project),
+            greet("one"),
+            snap("1"),
+            sync,
+            greet("two"),
+            snap("2"),
+            cd(shell, &home.path()),
+            snap("3"),
+        ];
+        let (seen, said) = home.type_in(shell, &lines);
+        let read = |file: &str| std::fs::read_to_string(home.path().join(file)).unwrap();
+        assert_eq!(
+            (read("one").as_str(), read("two").as_str()),
+            ("from elsewhere\n", "greetings\n"),
+            "{shell:?} {said}"
+        );
+        assert_eq!((seen["1"]["A"].as_str(), seen["1"]["B"].as_str()), ("1", "1"), "{shell:?} {said}");
+        assert_eq!((seen["2"]["A"].as_str(), seen["2"].get("B")), ("2", None), "{shell:?}");
+        assert_eq!((seen["3"].get("A"), seen["3"].get("VIRTUAL_ENV")), (None, None), "{shell:?}");
+        assert!(!said.contains("macml:"), "{said}");
     }
 }

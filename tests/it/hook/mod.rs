@@ -93,7 +93,7 @@ impl Home {
     fn build(&self, project: &Path, env: &str, prompt: &str, run_env: &[(&str, &str)]) -> Place {
         let place = Place::of(project, env, None).unwrap();
         let token = "t".repeat(32);
-        let generation = lay(&place, prompt, &token);
+        let generation = lay(&place, 1, prompt, &token);
         note(&place, &generation, prompt, &token, run_env).write(&self.state(), &place).unwrap();
         place
     }
@@ -176,8 +176,8 @@ impl Home {
 }
 
 /// Lays out a generation with its link.
-fn lay(place: &Place, prompt: &str, token: &str) -> PathBuf {
-    let generation = place.store.join("0123456789abcdef.1");
+fn lay(place: &Place, number: u32, prompt: &str, token: &str) -> PathBuf {
+    let generation = place.store.join(format!("0123456789abcdef.{number}"));
     let site = generation.join("lib/python3.13/site-packages");
     std::fs::create_dir_all(site.join("__pycache__")).unwrap();
     std::fs::create_dir_all(generation.join("bin")).unwrap();

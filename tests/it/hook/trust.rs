@@ -49,7 +49,7 @@ fn a_cloned_repository_changes_nothing() {
         program(&folder.join(".venv/bin/ls"), ls);
         // One that brings all that sync makes, but the note.
         let whole = home.project("whole");
-        let generation = lay(&Place::of(&whole, "default", None).unwrap(), "whole", "guessed");
+        let generation = lay(&Place::of(&whole, "default", None).unwrap(), 1, "whole", "guessed");
         program(&generation.join("bin/ls"), ls);
         std::fs::write(whole.join("macml.toml"), "[run.env]\nBAD = \"$(touch owned)\"\n").unwrap();
         // One that was copied from a project of this user, stamp and all.
@@ -59,7 +59,8 @@ fn a_cloned_repository_changes_nothing() {
         assert!(copied.success());
         program(&copy.join(".venv/bin/ls"), ls);
         for project in [folder, whole, copy] {
-            let lines = [snap("0"), cd(shell, &project), "ls > /dev/null".to_owned(), "true".to_owned(), snap("1")];
+            let lines =
+                [snap("0"), cd(shell, &project), "command ls > /dev/null".to_owned(), "true".to_owned(), snap("1")];
             let (seen, said) = home.type_in(shell, &lines);
             assert_eq!(differences(&seen["0"], &seen["1"]), ["_MACML_HOOK"], "{shell:?} {said}");
             assert_eq!(times(&said, ".venv`: run `macml sync`"), 1, "{shell:?} {said}");
@@ -191,4 +192,48 @@ fn what_is_above_home_is_other_people_s() {
         assert!(!seen["0"].contains_key("VIRTUAL_ENV"), "{shell:?} {start} {said}");
         assert!(seen["1"].contains_key("VIRTUAL_ENV"), "{shell:?} {said}");
     }
+}
+
+#[test]
+fn what_is_no_text_is_left_alone() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let home = Home::new();
+    let project = home.built("p", &[("A", "1")]);
+    let call = |vars: &[(&str, &[u8])]| {
+        let mut command = home.command(home.path().join("bin/macml").to_str().unwrap());
+        command.args(["hook", "bash", "--apply", ""]).current_dir(&project);
+        command.envs(vars.iter().map(|(name, value)| (name, std::ffi::OsStr::from_bytes(value))));
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert!(call(&[]).0.contains("export PATH="));
+    for (name, others) in [("PATH", "/usr/bin:/\u{1}"), ("A", "")] {
+        let value = [others.as_bytes(), b"\xff"].concat();
+        let (code, said) = call(&[(name, &value)]);
+        assert!(!code.contains("export PATH") && !code.contains("VIRTUAL_ENV="), "{code}");
+        assert_eq!(said, format!("macml: the environment is not entered: {name} is no UTF-8 text\n"));
+    }
+    // A virtual environment of such a name is one that was activated by hand.
+    assert_eq!(call(&[("VIRTUAL_ENV", b"/\xff")]), (String::new(), String::new()));
+}
+
+#[test]
+fn a_prompt_is_never_bothered_with_what_is_wrong_elsewhere() {
+    let home = Home::new();
+    let project = home.built("p", &[]);
+    std::fs::write(project.join("macml.toml"), "this is no TOML [").unwrap();
+    let call = |vars: &[(&str, &str)]| {
+        let mut command = home.command("macml");
+        command.args(["hook", "zsh", "--apply", "first"]).current_dir(&project).envs(vars.iter().copied());
+        let output = command.output().unwrap();
+        assert!(output.status.success());
+        (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, said) = call(&[("MACML_COLOR", "pink"), ("MACML_PROJECT", "nowhere"), ("MACML_CONFIG_FILE", "none")]);
+    assert!(code.contains("export VIRTUAL_ENV="), "{code}");
+    assert_eq!(times(&said, "macml.toml changed since the last sync"), 1, "{said}");
+    assert_eq!(call(&[("MACML_QUIET", "1")]).1, "");
+    // What the hook noted may be anything: then it is as if it had noted nothing.
+    assert_eq!(call(&[("_MACML_HOOK", "{\"version\":1}")]), call(&[]));
 }

@@ -143,6 +143,10 @@ pub(crate) fn answer(call: &Call<'_>, env: &Env, colors: Colors) -> ExitCode {
         printer.aside(&format!("macml: {}\n", sentence(&one, name)));
     }
     code.push_str(&shell.commands(&changes));
+    if !changes.is_empty() && shell != Shell::Fish {
+        // After a sync the same folder has other programs, and these shells remember where they found those of before.
+        code.push_str("hash -r 2>/dev/null || :\n");
+    }
     error::finish(printer.code(&code), 0, &printer)
 }
 

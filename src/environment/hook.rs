@@ -324,6 +324,3 @@ fn known(state: &Path, place: &Place, env: &Env) -> Result<Enterable, Told> {
     }
     Ok(Enterable { built, activation, own: own.into_keys().collect() })
 }
-
-#[cfg(test)]
-mod tests;
