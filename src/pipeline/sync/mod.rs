@@ -147,12 +147,15 @@ pub enum Purpose {
     Check,
 }
 
+/// Begins to get wheels of a manifest's indexes.
+pub type Download<'a> = dyn Fn(&Manifest, &[Wanted]) -> Result<Downloads, DownloadError> + 'a;
+
 /// How indexes are reached.
 pub struct Reaching<'a> {
     /// To solve.
     pub connect: Connect<'a>,
     /// To get wheels.
-    pub download: &'a dyn Fn(&Manifest, &[Wanted]) -> Result<Downloads, DownloadError>,
+    pub download: &'a Download<'a>,
 }
 
 /// What [`sync()`] did, or would do.
