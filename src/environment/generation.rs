@@ -294,6 +294,19 @@ impl Generations {
     /// # Errors
     /// When that is not possible; nothing is left of it then.
     pub fn publish(&self, building: Building, stamp: Stamp) -> Result<Generation, Error> {
+        self.publish_telling(building, stamp, &mut || ())
+    }
+
+    /// Does as [`Generations::publish`] does, and calls `stamped` when it has its stamp and not yet its name.
+    ///
+    /// # Errors
+    /// As [`Generations::publish`].
+    pub fn publish_telling(
+        &self,
+        building: Building,
+        stamp: Stamp,
+        stamped: &mut dyn FnMut(),
+    ) -> Result<Generation, Error> {
         let root = building.path();
         let in_use = root.join(IN_USE_NAME);
         if tree::facts(&in_use)?.is_none() {
@@ -318,6 +331,7 @@ impl Generations {
         let mut file = NewFile::create(&root.join(STAMP_NAME), Mode::PLAIN)?;
         file.write(stamp.text().as_bytes())?;
         file.finish(None)?;
+        stamped();
         let newest = named(&self.place)?.first().map_or(0, |newest| newest.name.number);
         let name = GenerationName { number: newest.saturating_add(1), content: content[..16].to_owned() };
         let path = self.place.store.join(name.to_string());

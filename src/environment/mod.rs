@@ -22,6 +22,7 @@
 //!
 //! Knows nothing of manifests, indexes and solving.
 
+mod activate;
 mod activation;
 mod content;
 mod cpu;
@@ -29,12 +30,15 @@ mod earlier;
 mod fit;
 mod generation;
 mod listing;
+mod hook;
 mod place;
+mod shell;
 mod stamp;
 mod strays;
 mod trust;
 mod venv;
 
+pub use activate::activate_scripts;
 pub use activation::{Activation, Change};
 pub use content::Content;
 pub use cpu::without_gpu;
@@ -43,7 +47,9 @@ pub use generation::{
     Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,
 };
 pub use listing::{Listed, ListedGeneration, names};
+pub use hook::{Followed, HOOK_VARIABLE, Prompt, Told, enter, follow};
 pub use place::{Elsewhere, Place, Standing};
+pub use shell::Shell;
 pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};
 pub use trust::{Built, Known};
 pub use venv::{Pip, Venv, VenvError};

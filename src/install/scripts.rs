@@ -5,6 +5,7 @@
 //! <https://packaging.python.org/en/latest/specifications/entry-points/>
 
 use super::fault::Fault;
+use crate::target::PythonMinor;
 
 /// The longest first line that every system takes, with `#!` and the line's end: Linux before 5.1 cut at 128 bytes.
 const LONGEST_FIRST_LINE: usize = 127;
@@ -93,9 +94,14 @@ fn is_dotted(text: &str) -> bool {
 #[error("no command can name the interpreter `{}`: its path holds a control character", .0.escape_debug())]
 pub struct InterpreterError(String);
 
-/// An interpreter that commands start, by its absolute path.
+/// An interpreter that commands start.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Interpreter(String);
+pub struct Interpreter {
+    /// The absolute path of a program.
+    program: String,
+    /// What the program is to start, where it is not the interpreter itself.
+    started: Option<String>,
+}
 
 impl Interpreter {
     /// Takes the path of one.
@@ -106,7 +112,12 @@ impl Interpreter {
         if path.is_empty() || path.chars().any(char::is_control) {
             return Err(InterpreterError(path.to_owned()));
         }
-        Ok(Self(path.to_owned()))
+        Ok(Self { program: path.to_owned(), started: None })
+    }
+
+    /// Takes whichever one of a minor stands first in PATH where the command is run: for trees that have none of their own.
+    pub fn on_path(python: PythonMinor) -> Self {
+        Self { program: "/usr/bin/env".to_owned(), started: Some(format!("python{python}")) }
     }
 
     /// Puts it into the first line of a script of Python that begins with `#!python`.
@@ -116,13 +127,17 @@ impl Interpreter {
 
     /// Writes what a command begins with: one line where the system can, else two. `arguments` go before the command's.
     fn first_lines(&self, arguments: &str) -> String {
-        let blank = if arguments.is_empty() { "" } else { " " };
-        let plain = format!("#!{}{blank}{arguments}\n", self.0);
-        if !self.0.contains(' ') && plain.len() <= LONGEST_FIRST_LINE {
+        let own = self.started.as_deref().unwrap_or_default();
+        let blank = if own.is_empty() && arguments.is_empty() { "" } else { " " };
+        let plain = format!("#!{}{blank}{own}{arguments}\n", self.program);
+        // The system hands on what follows the program as one word.
+        let one_word = own.is_empty() || arguments.is_empty();
+        if !self.program.contains(' ') && one_word && plain.len() <= LONGEST_FIRST_LINE {
             return plain;
         }
         // To sh, four words; to Python, texts in a row, which are one text and do nothing.
-        let words = std::iter::once(self.0.as_str()).chain(arguments.split_whitespace()).map(quote);
+        let program = std::iter::once(self.program.as_str()).chain(self.started.as_deref());
+        let words = program.chain(arguments.split_whitespace()).map(quote);
         format!("#!/bin/sh\n'exec' {} \"$0\" \"$@\"\n", words.collect::<Vec<_>>().join(" "))
     }
 

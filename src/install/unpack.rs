@@ -140,6 +140,18 @@ impl WheelCache {
         self.root.join("lock")
     }
 
+    /// Returns whether it has a wheel, at a glance and without writing anything: whether its files were touched is not told.
+    ///
+    /// # Errors
+    /// When something is there and cannot be read.
+    pub fn has(&self, wheel: &LockedWheel) -> Result<bool, FsError> {
+        let Some(bytes) = fs::read_bytes(&self.root.join(wheel.sha256.to_string()).join("marker"))? else {
+            return Ok(false);
+        };
+        let marker = std::str::from_utf8(&bytes).ok().and_then(marker::parse);
+        Ok(marker.is_some_and(|marker| marker.name == wheel.file))
+    }
+
     /// Begins to use it: until the answer is dropped nobody removes entries. What killed processes left goes, if
     /// nobody else uses the cache just now.
     ///
@@ -277,6 +289,11 @@ pub struct OpenCache {
 }
 
 impl OpenCache {
+    /// Returns its folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Returns a wheel that is there, and notes that it was used. Whether its files were touched since is told by
     /// [`OpenCache::is_intact`], and again when they are linked.
     ///

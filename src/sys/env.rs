@@ -35,6 +35,16 @@ impl Env {
         self.vars.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
+    /// Returns a variable that is set, be it to nothing, and text.
+    pub fn even_empty(&self, name: &str) -> Option<&str> {
+        self.vars.get(OsStr::new(name))?.to_str()
+    }
+
+    /// Returns whether what a variable is set to, if it is, is text.
+    pub fn is_text(&self, name: &str) -> bool {
+        self.vars.get(OsStr::new(name)).is_none_or(|value| value.to_str().is_some())
+    }
+
     /// Returns the working folder.
     pub fn cwd(&self) -> &Path {
         &self.cwd

@@ -62,6 +62,8 @@ mod live_sync;
 mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
+// `macml sync` through the binary: environments and trees, what stands against them, kills.
+mod sync;
 /// `macml why` through the binary.
 mod why;
 // Everything in `pep/` against the `packaging` package (live).
@@ -75,6 +77,8 @@ mod bundle;
 mod cache;
 // `macml env`: what is on disk, the way back, and the end.
 mod env;
+// The hook and the activation scripts in the real shells, and the real direnv.
+mod hook;
 // `macml python`: with the real Python of the machine, and with what only looks like one.
 mod python;
 // `macml rules`, and rules that a project ignores.

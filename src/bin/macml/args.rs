@@ -11,16 +11,18 @@ use clap::FromArgMatches as _;
 use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
 use crate::commands::env::EnvArgs;
+use crate::commands::hook::HookArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
 use crate::commands::python::PythonArgs;
 use crate::commands::rules::RulesArgs;
 use crate::commands::run::RunArgs;
+use crate::commands::sync::SyncArgs;
 use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Daily", &["lock", "run"]),
+    ("Daily", &["lock", "sync", "run", "hook"]),
     ("Repair", &["why", "matrix", "rules"]),
     ("Plumbing", &["bundle", "env", "python", "cache"]),
 ];
@@ -41,11 +43,13 @@ pub(crate) enum Command {
     Bundle(BundleArgs),
     Cache(CacheArgs),
     Env(EnvArgs),
+    Hook(HookArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),
     Python(PythonArgs),
     Rules(RulesArgs),
     Run(RunArgs),
+    Sync(SyncArgs),
     Why(WhyArgs),
 }
 

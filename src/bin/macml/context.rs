@@ -111,7 +111,6 @@ impl Context {
     }
 
     /// Returns the Mac that this is, or that was recorded; `None` where it is no Mac.
-    #[cfg_attr(not(test), expect(dead_code, reason = "`macml sync`, which is to come, asks first"))]
     pub(crate) fn host(&self) -> Result<Option<Host>, CommandError> {
         let Some(path) = &self.host else {
             return host::probe().map_err(|error| CommandError::new(Kind::Disk, error));

@@ -7,15 +7,23 @@ use std::process::ExitCode;
 use macml::diag::Finding;
 use macml::diag::Severity;
 use macml::diag::Source;
+use macml::environment;
+use macml::environment::VenvError;
 use macml::index::ConfigError;
+use macml::index::download::DownloadError;
+use macml::index::download::Fault;
+use macml::install::UnpackError;
 use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
 use macml::matrix;
 use macml::pep::PackageName;
+use macml::pep::WheelName;
 use macml::pipeline;
 use macml::pipeline::Before;
 use macml::pipeline::Outcome;
+use macml::pipeline::sync;
+use macml::pipeline::sync::Synced;
 use macml::python;
 use macml::resolve;
 
@@ -236,6 +244,88 @@ impl CommandError {
         };
         let hints = hint.into_iter().collect();
         Self { reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
+    }
+
+    /// Turns what stands in the way of an environment into what people read.
+    pub(crate) fn from_sync(error: sync::Error, context: &Context) -> Self {
+        use sync::Error as E;
+        match error {
+            E::Lock(error) => Self::from_pipeline(error, context),
+            E::Stale(outcome) => Self::stale(&outcome),
+            E::NoLock => Self::new(Kind::Stale, error).hint("`macml lock` writes it"),
+            E::BrokenLock => Self::new(Kind::Lockfile, error).hint("`macml lock` brings it up to date"),
+            E::NotLocked { .. } => Self::new(Kind::Stale, error).hint("`macml lock` brings it up to date"),
+            E::OtherPlatform { ref env, platform, ref has, .. } => {
+                let table = if env == "default" { "[target]".to_owned() } else { format!("[env.{env}]") };
+                let remedy = format!("add \"{platform}\" to `platforms` under `{table}` in macml.toml");
+                let staged = has.first().map(|other| {
+                    format!("`macml sync --target DIR --platform {other}` stages the files for such a machine")
+                });
+                let error = Self::new(Kind::Refused, error).hint(remedy);
+                staged.into_iter().fold(error, Self::hint)
+            }
+            E::NoFile { ref name, .. } => {
+                let hint = format!("`macml lock -P {name}` locks another release, if one has files for it");
+                Self::new(Kind::Refused, error).hint(hint)
+            }
+            E::Python(error) => Self::from_python(error),
+            E::Unfit(unfit) => {
+                let remedy = unfit.remedy();
+                Self::new(Kind::Refused, unfit).hint(remedy)
+            }
+            E::Plan(_) => Self::new(Kind::Refused, error),
+            E::NoPlatform => Self::new(Kind::Refused, error)
+                .hint("`--target DIR --platform NAME` stages the files of one on any machine"),
+            E::NotInFolder { .. } => {
+                Self::new(Kind::Index, error).hint("without `--from` they are fetched from the index")
+            }
+            E::Download(error) => Self::from_download(error),
+            E::Unpack(UnpackError::Wheel(_) | UnpackError::Digest { .. }) => Self::new(Kind::Refused, error),
+            E::Environment(environment::Error::Foreign { .. }) => Self::new(Kind::Environment, error)
+                .hint("`--replace` gives it another name and puts the environment in its place"),
+            E::TargetTaken { .. } => {
+                Self::new(Kind::Environment, error).hint("name a folder that is empty or not there")
+            }
+            E::BelowFloor { asked, .. } => {
+                Self::new(Kind::Usage, error).hint(format!("`macml lock --macos {asked}` tries that floor"))
+            }
+            E::Interpreter(_) | E::Venv(VenvError::Unwritable(_)) => Self::new(Kind::Environment, error),
+            E::NoCache
+            | E::NoSpace { .. }
+            | E::Unpack(_)
+            | E::Link(_)
+            | E::Venv(_)
+            | E::Environment(_)
+            | E::Disk(_) => Self::new(Kind::Disk, error),
+        }
+    }
+
+    fn from_download(error: DownloadError) -> Self {
+        let kind = match &error {
+            DownloadError::NoCache | DownloadError::NoSpace { .. } | DownloadError::Disk(_) => Kind::Disk,
+            DownloadError::Unobtainable { faults, .. } if faults.iter().any(Fault::is_other) => Kind::Refused,
+            DownloadError::Unobtainable { .. }
+            | DownloadError::Offline { .. }
+            | DownloadError::Index(_)
+            | DownloadError::Lost => Kind::Index,
+        };
+        let hint = match &error {
+            DownloadError::Offline { .. } => Some("run it once without `--offline` (or MACML_OFFLINE)".to_owned()),
+            DownloadError::Unobtainable { file, faults, .. } => {
+                let replaced = faults.iter().any(|fault| matches!(fault, Fault::Another { .. }));
+                let name = file.parse::<WheelName>().ok().filter(|_| replaced).map(|wheel| wheel.name);
+                name.map(|name| format!("`macml lock -P {name}` takes what the index has now"))
+            }
+            _ => None,
+        };
+        hint.into_iter().fold(Self::new(kind, error), Self::hint)
+    }
+
+    /// Makes the one for an environment that should be as locked and is not.
+    pub(crate) fn not_as_locked(synced: &Synced, name: &str) -> Self {
+        let error = Self::new(Kind::Stale, format!("`{name}` is not as locked"));
+        let reasons = synced.differences.iter().map(ToString::to_string).collect();
+        Self { reasons, ..error }.hint("`macml sync` brings it up to date")
     }
 
     /// Makes the one for a package that was asked about and is in no environment.

@@ -24,8 +24,11 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     let words = std::env::args_os().collect::<Vec<_>>();
+    let call = commands::hook::call(&words);
     let env = match context::capture() {
         Ok(env) => env,
+        // A prompt in a folder that was deleted needs no word on it each time.
+        Err(_) if call.is_some() => return ExitCode::SUCCESS,
         Err(cause) => {
             let colors = Colors { stdout: anstream::ColorChoice::Never, stderr: anstream::ColorChoice::Never };
             return CommandError::no_folder(cause).show(&Printer::new(colors, Level::Normal));
@@ -36,7 +39,10 @@ fn main() -> ExitCode {
         stdout: context::color(typed, &env, std::io::stdout().is_terminal().into()),
         stderr: context::color(typed, &env, std::io::stderr().is_terminal().into()),
     };
-    run(&words, env, colors)
+    match call {
+        Some(call) => commands::hook::answer(&call, &env, colors),
+        None => run(&words, env, colors),
+    }
 }
 
 fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
@@ -53,11 +59,16 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Bundle(args) => commands::bundle::run(&args, &context, &printer),
         Command::Cache(args) => commands::cache::run(&args, &context, &printer),
         Command::Env(args) => commands::env::run(&args, &context, &printer),
+        Command::Hook(args) => {
+            let program = words.first().map(OsString::as_os_str).unwrap_or_default();
+            commands::hook::run(&args, &context, &printer, program)
+        }
         Command::Lock(args) => commands::lock::run(&args, &context, &printer),
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
         Command::Python(args) => commands::python::run(&args, &context, &printer),
         Command::Rules(args) => commands::rules::run(&args, &context, &printer),
         Command::Run(args) => commands::run::run(&args, &context, &printer),
+        Command::Sync(args) => commands::sync::run(&args, &context, &printer),
         Command::Why(args) => commands::why::run(&args, &context, &printer),
     }
 }

@@ -77,6 +77,13 @@ impl Printer {
         })
     }
 
+    /// Writes what a shell is to run to stdout, as it is: every sign of it counts.
+    pub(crate) fn code(&self, text: &str) -> std::io::Result<()> {
+        let mut stream = std::io::stdout().lock();
+        stream.write_all(text.as_bytes())?;
+        stream.flush()
+    }
+
     /// Writes text that is laid out already to stderr, whatever the level: for errors.
     pub(crate) fn error(&self, text: &str) {
         self.drawn.suspend(|| {

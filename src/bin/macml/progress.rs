@@ -14,6 +14,7 @@ use indicatif::ProgressState;
 use indicatif::ProgressStyle;
 use macml::progress::Downloaded;
 use macml::progress::Progress;
+use macml::progress::Step;
 use macml::sys::disk::Bytes;
 
 use crate::context::Drawing;
@@ -47,6 +48,7 @@ struct State {
     pending: usize,
     bytes: u64,
     wheels: Option<Wheels>,
+    building: bool,
     drawn: Option<Instant>,
 }
 
@@ -141,6 +143,9 @@ fn style(rate: Arc<Mutex<Rate>>) -> ProgressStyle {
 
 impl State {
     fn line(&self) -> String {
+        if self.building {
+            return "building the environment".to_owned();
+        }
         if let Some(wheels) = &self.wheels {
             return wheels.line();
         }
@@ -221,6 +226,12 @@ impl Progress for Draw {
     fn solving(&self, environment: &str, platform: &str) {
         self.printer.detail(&format!("solving {environment} for {platform}"));
         self.update(|state| state.solving = format!("{environment} for {platform}"));
+    }
+
+    fn step(&self, step: Step) {
+        if step == Step::Unpacked {
+            self.update(|state| state.building = true);
+        }
     }
 
     fn note(&self, text: &str) {

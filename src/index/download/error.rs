@@ -167,7 +167,7 @@ impl Fault {
     }
 
     /// Returns whether something else came than was locked.
-    fn is_other(&self) -> bool {
+    pub fn is_other(&self) -> bool {
         matches!(self, Self::Another { .. } | Self::WrongSize { .. } | Self::WrongHash { .. } | Self::WrongFile { .. })
     }
 }

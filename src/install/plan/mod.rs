@@ -39,7 +39,7 @@ impl Layout {
     pub fn venv(python: PythonMinor, platform: Platform, interpreter: Interpreter) -> Self {
         let site = format!("lib/python{python}/site-packages");
         let own = ["pyvenv.cfg", "bin/python", "bin/python3", ".gitignore", "CACHEDIR.TAG"].map(str::to_owned);
-        let activation = ["activate", "activate.fish", "activate.csh", "Activate.ps1"];
+        let activation = ["activate", "activate.fish", "activate.csh"];
         let activation = activation.map(|name| format!("bin/{name}"));
         Self {
             purelib: site.clone(),
@@ -114,6 +114,14 @@ pub enum Source {
 }
 
 impl Source {
+    /// Returns how many bytes it has.
+    pub fn size(&self) -> u64 {
+        match self {
+            Self::Cached(file) => file.size,
+            Self::Text(bytes) | Self::Command(bytes) => bytes.len() as u64,
+        }
+    }
+
     /// Returns digest and size.
     fn content(&self) -> (Sha256, u64) {
         match self {

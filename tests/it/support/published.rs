@@ -25,6 +25,8 @@ pub(crate) struct Rel {
     pub(crate) upload_time: String,
     /// Bytes of incompressible filling in each wheel, to make it large.
     pub(crate) filling: usize,
+    /// More files of each wheel, by path, where `{info}` and `{data}` stand for its folders of these kinds.
+    pub(crate) files: BTreeMap<String, String>,
 }
 
 impl Default for Rel {
@@ -38,6 +40,7 @@ impl Default for Rel {
             yanked: None,
             upload_time: "2024-03-01T12:00:00.000000Z".to_owned(),
             filling: 0,
+            files: BTreeMap::new(),
         }
     }
 }

@@ -64,6 +64,11 @@ fn wheel(name: &str, version: &str, tags: &str, release: &Rel) -> Built {
     if release.filling > 0 {
         files.push((format!("{}/filling.bin", name.replace(['-', '.'], "_")), noise(release.filling)));
     }
+    for (path, text) in &release.files {
+        let path = path.replace("{info}", &format!("{stem}.dist-info")).replace("{data}", &format!("{stem}.data"));
+        files.retain(|(other, _)| *other != path);
+        files.push((path, text.clone().into_bytes()));
+    }
     files.push((format!("{stem}.dist-info/METADATA"), metadata.clone()));
     files.push((format!("{stem}.dist-info/WHEEL"), wheel.into_bytes()));
     let record = files.iter().fold(String::new(), |mut text, (path, bytes)| {

@@ -247,7 +247,7 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
 }
 
 /// Tells the worst of what is known to go wrong, and how to see the rest.
-fn problems(all: &[KnownProblem]) -> Vec<String> {
+pub(crate) fn problems(all: &[KnownProblem]) -> Vec<String> {
     const MOST: usize = 3;
     let mut lines: Vec<String> = all.iter().take(MOST).map(problem).collect();
     if let (Some(first), true) = (all.first(), all.len() > MOST) {
@@ -345,11 +345,13 @@ fn adoption(outcome: &Outcome) -> Vec<String> {
     lines
 }
 
-fn count(number: usize, what: &str) -> String {
+/// Counts things.
+pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-fn duration(took: Duration) -> String {
+/// Says how long something took.
+pub(crate) fn duration(took: Duration) -> String {
     match took.as_millis() {
         millis @ 0..1000 => format!("{millis} ms"),
         _ => format!("{:.1} s", took.as_secs_f64()),

@@ -3,9 +3,11 @@
 pub(crate) mod bundle;
 pub(crate) mod cache;
 pub(crate) mod env;
+pub(crate) mod hook;
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod python;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod sync;
 pub(crate) mod why;

@@ -1,0 +1,186 @@
+//! An environment's files for another machine, in a folder of their own: for looking at them, and for bundles. No
+//! interpreter is needed, and none is in it.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use crate::install::Interpreter;
+use crate::install::Layout;
+use crate::install::LinkMode;
+use crate::install::Linked;
+use crate::install::WheelCache;
+use crate::manifest::Project;
+use crate::pipeline;
+use crate::progress::Progress;
+use crate::progress::Step;
+use crate::sys;
+use crate::sys::fs;
+use crate::sys::fs::Durability;
+use crate::sys::fs::FsError;
+use crate::sys::tree;
+use crate::sys::tree::NewFolder;
+use crate::target::Floor;
+use crate::target::MacosVersion;
+use crate::target::Platform;
+use crate::target::PythonMinor;
+
+use super::Amount;
+use super::Error;
+use super::Reaching;
+use super::Source;
+use super::Which;
+use super::fetch::Fetch;
+use super::locked;
+use super::select;
+use super::tree::Made;
+use super::tree::Tree;
+
+/// The name of the file that marks a tree as staged by macml.
+pub const STAGED_NAME: &str = "macml-staged.json";
+
+/// What is asked of [`stage()`].
+#[derive(Clone, Debug)]
+pub struct StageJob {
+    /// Where the lock and its wheels come from.
+    pub source: Source,
+    /// The environment.
+    pub env: String,
+    /// The platform.
+    pub platform: Platform,
+    /// The Mac's macOS; the floor where it is `None`.
+    pub macos: Option<MacosVersion>,
+    /// The folder, absolute.
+    pub target: PathBuf,
+    /// How files get into it.
+    pub link_mode: Option<LinkMode>,
+}
+
+/// What [`stage()`] did.
+#[derive(Debug)]
+pub struct Staged {
+    /// The manifest.
+    pub project: Project,
+    /// What came of solving, where that was needed.
+    pub solved: Option<Box<pipeline::Outcome>>,
+    /// The environment.
+    pub env: String,
+    /// The platform.
+    pub platform: Platform,
+    /// The Mac's macOS.
+    pub macos: Option<MacosVersion>,
+    /// The Python.
+    pub python: PythonMinor,
+    /// How many packages it has.
+    pub packages: usize,
+    /// How many files they have.
+    pub files: usize,
+    /// What was downloaded.
+    pub downloads: Amount,
+    /// How its files were made.
+    pub linked: Linked,
+}
+
+/// What [`STAGED_NAME`] says.
+#[derive(Serialize, Deserialize, Debug)]
+#[serde(rename_all = "kebab-case")]
+struct Mark {
+    version: u32,
+    env: String,
+    platform: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    macos: Option<String>,
+    python: String,
+    packages: Vec<String>,
+}
+
+impl Mark {
+    const VERSION: u32 = 1;
+
+    fn is_in(folder: &Path) -> Result<bool, FsError> {
+        let Some(bytes) = fs::read_bytes(&folder.join(STAGED_NAME))? else { return Ok(false) };
+        Ok(serde_json::from_slice::<Self>(&bytes).is_ok_and(|mark| mark.version == Self::VERSION))
+    }
+}
+
+/// Stages the files of an environment: built beside the folder, which is replaced when all are there.
+///
+/// # Errors
+/// When that is not possible; the folder is what it was then.
+pub fn stage(job: &StageJob, reaching: &mut Reaching<'_>, progress: &dyn Progress) -> Result<Staged, Error> {
+    let which = Which::Named(vec![job.env.clone()]);
+    let request = locked::Request { source: &job.source, which: &which, platform: job.platform, writes: true };
+    check_target(&job.target)?;
+    let locked = locked::read(&request, reaching.connect, progress)?;
+    let env = locked.envs.first().expect("one was asked for");
+    let entry = locked.entry(env, job.platform)?;
+    let macos = match (&entry.floor, job.macos) {
+        (Floor::Mac { macos: floor, .. }, Some(asked)) if asked < *floor => {
+            return Err(Error::BelowFloor { env: job.env.clone(), floor: *floor, asked });
+        }
+        (Floor::Mac { macos: floor, .. }, asked) => Some(asked.unwrap_or(*floor)),
+        (Floor::Glibc(..), _) => None,
+    };
+    let chosen = select::files(&locked.lockfile, entry, env, macos)?;
+    let cache = WheelCache::inside(job.source.cache.as_deref().ok_or(Error::NoCache)?).open()?;
+    let manifest = &locked.project.manifest;
+    let interpreter = Interpreter::on_path(entry.python);
+    let tree = Tree {
+        fetch: Fetch {
+            cache: &cache,
+            folder: &sys::resolve(&locked.folder)?.unwrap_or_else(|| locked.folder.clone()),
+            wheels: job.source.wheels.as_deref(),
+            download: &|wanted| (reaching.download)(manifest, wanted),
+        },
+        chosen: &chosen,
+        layout: Layout::venv(entry.python, job.platform, interpreter),
+        allow_overlap: &env.resolution.allow_overlap,
+        link_mode: job.link_mode,
+        progress,
+    };
+    let parent = job.target.parent().unwrap_or(Path::new("/"));
+    fs::create_folder(parent)?;
+    let Made { root, plan, linked, got } =
+        tree.make(&|| Ok(NewFolder::in_folder(parent, ".macml-staging-")?), &|root: &NewFolder| root.path())?;
+    progress.step(Step::Linked);
+    let mark = Mark {
+        version: Mark::VERSION,
+        env: job.env.clone(),
+        platform: job.platform.to_string(),
+        macos: macos.map(|macos| macos.to_string()),
+        python: entry.python.to_string(),
+        packages: chosen.iter().map(|one| format!("{} {}", one.package.name, one.package.version)).collect(),
+    };
+    let text = serde_json::to_string_pretty(&mark).expect("texts and numbers") + "\n";
+    fs::write_atomic(&root.path().join(STAGED_NAME), text.as_bytes(), Durability::Cached)?;
+    put_in_place(root, &job.target, parent)?;
+    progress.step(Step::Published);
+    let (python, packages, files) = (entry.python, chosen.len(), plan.files.len());
+    let (env, platform) = (job.env.clone(), job.platform);
+    let (project, solved) = (locked.project.clone(), locked.solved);
+    Ok(Staged { project, solved, env, platform, macos, python, packages, files, downloads: got, linked })
+}
+
+/// Refuses a folder with something in it that macml did not put there.
+fn check_target(target: &Path) -> Result<(), Error> {
+    let taken = || Error::TargetTaken { folder: target.to_owned() };
+    match fs::kind(target)? {
+        None => Ok(()),
+        Some(fs::Kind::Folder) if tree::names(target)?.is_empty() || Mark::is_in(target)? => Ok(()),
+        Some(_) => Err(taken()),
+    }
+}
+
+fn put_in_place(new: NewFolder, target: &Path, parent: &Path) -> Result<(), Error> {
+    let Some(new) = new.publish(target)? else { return Ok(()) };
+    // It was empty or macml's when this began.
+    check_target(target)?;
+    let aside = NewFolder::in_folder(parent, ".macml-staging-")?;
+    tree::rename(target, &aside.path().join("old"))?;
+    match new.publish(target)? {
+        None => Ok(()),
+        Some(_) => Err(Error::TargetTaken { folder: target.to_owned() }),
+    }
+}

@@ -1,0 +1,178 @@
+//! What stands against an environment: each told in one error, with the old one left as it was.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
+
+use super::Here;
+use super::packages;
+use super::python;
+use super::site;
+use super::two;
+use super::with_files;
+use crate::support::project::Project;
+use crate::support::published::Rel;
+use crate::support::server::FakeIndex;
+
+#[test]
+fn offline_serves_what_the_cache_has_and_names_the_rest() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.run(&["lock"]).says(0, &[]);
+    let missing = here.run(&["sync", "--offline"]);
+    missing.says(2, &["aa-1.0-py3-none-any.whl", "bb-2.0-py3-none-any.whl", "run it once without `--offline`"]);
+    assert!(!here.path().join(".venv").exists());
+    here.sync();
+    std::fs::remove_dir_all(here.path().join(".macml")).unwrap();
+    let requests = index.requests().len();
+    here.run(&["sync", "--offline"]).says(0, &["ready"]);
+    assert_eq!(index.requests().len(), requests);
+}
+
+#[test]
+fn no_python_is_a_no_with_a_remedy() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    let minor = if python().1 == "3.12" { "3.11" } else { "3.12" };
+    let text = super::manifest("aa = \"*\"").replace(&format!("=={}.*", python().1), &format!("=={minor}.*"));
+    here.project.write("macml.toml", &text);
+    let run = here.run(&["sync"]);
+    run.says(1, &["hint: "]);
+    assert!(!here.path().join(".venv").exists());
+    assert_eq!(index.files().iter().filter(|one| one.path.ends_with(".whl")).count(), 0);
+    here.run(&["sync", "--python", "/absent/python"]).says(1, &["/absent/python"]);
+}
+
+/// R23: what a killed run or another program left in the way.
+#[test]
+fn r23_leftovers_are_swept() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.sync();
+    let store = here.generation().parent().unwrap().to_owned();
+    for name in [".new-abc/lib/half", ".old-abc/lib/half"] {
+        std::fs::create_dir_all(store.join(name)).unwrap();
+    }
+    let cached = here.path().join(".cache/macml/wheels-v1/.new-half/files");
+    std::fs::create_dir_all(&cached).unwrap();
+    // What pip leaves when it is stopped, and a package without its RECORD.
+    std::fs::create_dir_all(here.site().join("~orch")).unwrap();
+    std::fs::create_dir_all(here.site().join("~orch-2.12.0.dist-info")).unwrap();
+    std::fs::remove_file(here.site().join("bb-2.0.dist-info/RECORD")).unwrap();
+    here.sync().says(0, &["ready", "~orch"]);
+    packages(&here.generation(), &site());
+    let left: Vec<_> = std::fs::read_dir(&store).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".new-")), "{left:?}");
+    assert!(!left.iter().any(|name| name.to_string_lossy().starts_with(".old-")), "{left:?}");
+    assert!(!cached.exists());
+}
+
+/// R23: a folder that cannot be written fails before anything is removed. Root may write everywhere.
+#[test]
+fn r23_a_read_only_project_is_an_error_and_stays() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.sync();
+    let before = here.generation();
+    let folder = before.parent().unwrap();
+    here.depend("aa = \"*\"\nbb = \"<2\"");
+    here.run(&["lock"]).says(0, &[]);
+    let mode = |mode| std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o555);
+    let refused = std::fs::write(folder.join("probe"), "").is_err();
+    let run = here.run(&["sync", "--cache-dir", "cache"]);
+    mode(0o755);
+    if refused {
+        run.says(2, &["error: "]);
+        assert_eq!(here.generation(), before);
+        packages(&before, &site());
+    }
+    here.sync().says(0, &[if refused { "ready" } else { "unchanged" }]);
+}
+
+/// A Mac that cannot carry what is locked is told so before anything is downloaded.
+#[test]
+fn a_mac_below_the_floor() {
+    let index = FakeIndex::from_published(&two());
+    let project = Project::asking(&index, "14.0", ">=3.11,<3.14", "[dependencies]\naa = \"*\"\n");
+    let host = |name: &str| format!("{}/tests/hosts/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    let run = |name: &str| project.run(&["sync", "--host", &host(name)]);
+    run("m1-macos13").says(
+        1,
+        &["this Mac has macOS 13.6.9, and environment `default` is locked for 14.0 and later", "hint: update macOS"],
+    );
+    run("m2-rosetta").says(1, &["runs under Rosetta"]);
+    run("intel").says(1, &["Intel processor"]);
+    assert_eq!(index.files().iter().filter(|one| one.path.ends_with(".whl")).count(), 0);
+    // One that fits goes on to its Python, which this machine does not have.
+    if cfg!(target_os = "linux") {
+        run("m3-max-macos15").says(1, &["needs a Python that this machine"]);
+    }
+    assert!(!project.path().join(".venv").exists());
+}
+
+#[test]
+fn a_lock_that_cannot_be_used() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.project.write("macml.lock", "<<<<<<< ours\nversion = 1\n=======\n>>>>>>> theirs\n");
+    here.run(&["sync", "--frozen"]).says(2, &["`macml.lock` cannot be used as it is", "`macml lock`"]);
+    here.run(&["sync", "--locked"]).says(1, &["`macml.lock` cannot be used as it is"]);
+    here.sync().says(0, &["conflict markers", "macml.lock written", "ready"]);
+    Project::empty().run(&["sync"]).says(2, &["macml.toml"]);
+}
+
+#[test]
+fn words_that_do_not_go_together() {
+    let project = Project::new("");
+    project.run(&["sync", "--locked", "--frozen"]).says(2, &["cannot be used with"]);
+    project.run(&["sync", "--target", "x"]).says(2, &["--platform"]);
+    project.run(&["sync", "--all", "--env", "x"]).says(2, &["cannot be used with"]);
+    project.run(&["sync", "--macos", "15.0"]).says(2, &["--target"]);
+}
+
+/// Runs a sync with a small volume mounted at a folder of the project; `None` where none can be mounted.
+fn on_a_small_volume(here: &Here, folder: &str, size: &str, words: &[&str]) -> Option<(i32, String)> {
+    let able = Command::new("unshare").args(["-rm", "true"]).output();
+    if !able.is_ok_and(|output| output.status.success()) {
+        eprintln!("no volumes can be mounted here");
+        return None;
+    }
+    let script = format!("mount -t tmpfs -o size={size} tmpfs \"$0\" && exec \"$@\"");
+    let inner = here.command(&[&["sync"], words].concat());
+    let mut command = Command::new("unshare");
+    command.args(["-rm", "sh", "-c", &script]).arg(here.path().join(folder)).arg(inner.get_program());
+    command.args(inner.get_args()).current_dir(here.path()).env_clear();
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    let output = command.output().unwrap();
+    Some((output.status.code().unwrap(), super::said(&output)))
+}
+
+/// R23: a full disk is told with what is needed, what is free and on which volume, and nothing was removed.
+#[test]
+fn r23_a_full_disk() {
+    let text = "all work and no play makes jack a dull boy\n".repeat(1400);
+    let mut packed = with_files(&[], &[]);
+    packed.files.extend((0..60).map(|at| (format!("packed/f{at}.txt"), format!("{at}\n{text}"))));
+    let large = Rel { filling: 3 << 20, ..Rel::default() };
+    let index =
+        FakeIndex::from_published(&two().with_release("packed", "1.0", packed).with_release("large", "1.0", large));
+    let here = Here::new(&index, "aa = \"*\"");
+    here.sync();
+    let before = here.generation();
+    std::fs::create_dir(here.path().join("small")).unwrap();
+    let check = |root: &str, folder: &str, words: &[&str], parts: &[&str]| {
+        here.depend(root);
+        here.run(&["lock"]).says(0, &[]);
+        let Some((code, said)) = on_a_small_volume(&here, folder, "2m", words) else { return };
+        assert_eq!(code, 2, "{said}");
+        for part in [parts, &[" needed, ", " free on the volume `", folder]].concat() {
+            assert!(said.contains(part), "`{part}` is not in\n{said}");
+        }
+        assert_eq!(here.generation(), before);
+        packages(&before, &site());
+    };
+    let cache = ["--cache-dir", "small"];
+    check("large = \"*\"", "small", &cache, &["no space for downloads: 3.1 MB"]);
+    check("packed = \"*\"", "small", &cache, &["no space for unpacking `packed-1.0-py3-none-any.whl`: 3.6 MB"]);
+}
