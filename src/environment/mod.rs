@@ -29,8 +29,8 @@ mod cpu;
 mod earlier;
 mod fit;
 mod generation;
-mod listing;
 mod hook;
+mod listing;
 mod place;
 mod shell;
 mod stamp;
@@ -46,8 +46,8 @@ pub use fit::{Fit, Unfit, fit};
 pub use generation::{
     Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,
 };
-pub use listing::{Listed, ListedGeneration, names};
 pub use hook::{Followed, HOOK_VARIABLE, Prompt, Told, enter, follow};
+pub use listing::{Listed, ListedGeneration, names};
 pub use place::{Elsewhere, Place, Standing};
 pub use shell::Shell;
 pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};

@@ -65,7 +65,7 @@ pub(super) fn build(
     let layout = Layout::venv(entry.python, entry.platform, commands.clone()).reserving(venv.own_paths());
     let content = ready.content.digest(job.compile);
     // Held to the end: what is being linked must not be pruned.
-    let cache = WheelCache::inside(job.source.cache.as_deref().ok_or(Error::NoCache)?).open()?;
+    let cache = super::open_cache(&job.source, progress)?;
     let tree = Tree {
         fetch: Fetch {
             cache: &cache,

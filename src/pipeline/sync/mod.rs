@@ -42,6 +42,8 @@ use crate::index::download::Downloads;
 use crate::index::download::Wanted;
 use crate::install::LinkMode;
 use crate::install::Linked;
+use crate::install::OpenCache;
+use crate::install::WheelCache;
 use crate::knowledge::Knowledge;
 use crate::lock::model::LockedEnv;
 use crate::manifest::Manifest;
@@ -491,6 +493,13 @@ impl<'a> Ready<'a> {
         let set = Set { env: &env, platform, python, releases: &releases, held: &[] };
         told::tell(&Knowledge::built_in(), set)
     }
+}
+
+/// Begins to use the cache of unpacked wheels, saying so when that has to wait.
+fn open_cache(source: &Source, progress: &dyn Progress) -> Result<OpenCache, Error> {
+    let mut waiting = || progress.note("waiting for another macml that removes wheels from the cache");
+    let cache = WheelCache::inside(source.cache.as_deref().ok_or(Error::NoCache)?);
+    Ok(cache.open_saying(&mut waiting)?)
 }
 
 /// Returns the platform of this machine. On a Mac whatever is wrong with it is for the environment to say.

@@ -124,7 +124,7 @@ pub fn stage(job: &StageJob, reaching: &mut Reaching<'_>, progress: &dyn Progres
         (Floor::Glibc(..), _) => None,
     };
     let chosen = select::files(&locked.lockfile, entry, env, macos)?;
-    let cache = WheelCache::inside(job.source.cache.as_deref().ok_or(Error::NoCache)?).open()?;
+    let cache = super::open_cache(&job.source, progress)?;
     let manifest = &locked.project.manifest;
     let interpreter = Interpreter::on_path(entry.python);
     let tree = Tree {

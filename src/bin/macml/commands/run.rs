@@ -28,6 +28,9 @@ use macml::sys::Identity;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
 
+use crate::commands::sync;
+use crate::commands::sync::SyncArgs;
+use crate::context;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::error::Kind;
@@ -40,6 +43,7 @@ use crate::printer::styled;
 /// Run a command in the environment
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
+The environment is brought in line with macml.lock first, as by `macml sync`, and the lock with macml.toml.\n\n\
 COMMAND is looked up among the programs of the environment and then in PATH; a file NAME.py is run by the \
 environment's Python, and what is named with a `/` is taken as it is. It runs in macml's place: standard streams, \
 terminal, signals and exit code are its own.\n\n\
@@ -58,6 +62,22 @@ pub(crate) struct RunArgs {
     /// The environment of macml.toml to run it in [default: default]
     #[arg(long, value_name = "NAME")]
     env: Option<String>,
+
+    /// Run in the environment as it is, be it not as locked [env: MACML_NO_SYNC]
+    #[arg(long, conflicts_with_all = ["locked", "frozen", "offline"])]
+    no_sync: bool,
+
+    /// Fail where macml.lock does not answer macml.toml, instead of solving [env: MACML_LOCKED]
+    #[arg(long, conflicts_with = "frozen")]
+    locked: bool,
+
+    /// Take macml.lock as it is, whatever macml.toml says by now [env: MACML_FROZEN]
+    #[arg(long)]
+    frozen: bool,
+
+    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
+    #[arg(long)]
+    offline: bool,
 
     /// Hide the GPU from the program, as far as is said below
     #[arg(long, value_name = "DEVICE", value_enum)]
@@ -122,6 +142,17 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
         CommandError::from_pipeline(pipeline::Error::Manifest(error), context)
     })?;
     let place = place(args, context, &project)?;
+    if !args.no_sync && !context::flag(&context.env, "MACML_NO_SYNC")? {
+        let wanted = SyncArgs {
+            locked: args.locked,
+            frozen: args.frozen,
+            offline: args.offline,
+            env: args.env.clone().into_iter().collect(),
+            ..SyncArgs::default()
+        };
+        sync::make_ready(&wanted, context, printer)
+            .map_err(|error| error.hint("`--no-sync` runs it in the environment as it is"))?;
+    }
     let (generation, held) = ready(context, &place)?;
     let Some((name, rest)) = args.command.split_first() else {
         let error = CommandError::usage("there is no command to run");
@@ -165,7 +196,8 @@ fn place(args: &RunArgs, context: &Context, project: &Project) -> Result<Place, 
     }
     let folder = Path::new(&project.source.name).parent().expect("a file lies in a folder");
     let data = context.env.folder(Folder::Data).map(|data| data.join("macml"));
-    Place::of(folder, name, data.as_deref()).map_err(|error| CommandError::new(Kind::Disk, error))
+    Place::within(folder, name, context.env.home(), data.as_deref())
+        .map_err(|error| CommandError::new(Kind::Disk, error))
 }
 
 /// Demands that the environment is there, and keeps it.

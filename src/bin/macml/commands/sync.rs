@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
+use std::time::SystemTime;
 
+use macml::cache::Cache;
 use macml::diag::Code;
 use macml::diag::Finding;
 use macml::diag::Source;
@@ -28,6 +30,7 @@ use macml::pipeline::sync::Staleness;
 use macml::pipeline::sync::Synced;
 use macml::pipeline::sync::Verdict;
 use macml::pipeline::sync::Which;
+use macml::progress::Progress as _;
 use macml::python;
 use macml::python::Machine;
 use macml::python::Search;
@@ -58,78 +61,78 @@ use crate::report;
 use crate::report::sync::Report;
 
 /// Build the environment exactly as locked, or leave the old one untouched
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 #[command(after_help = "\
 A lock that is missing or stale is solved first; --locked and --frozen do not.
 Exit code: 0 the environment is as locked, 1 it is not or cannot be on this machine, 2 macml could not tell.")]
 pub(crate) struct SyncArgs {
     /// Fail where macml.lock does not answer macml.toml, instead of solving [env: MACML_LOCKED]
     #[arg(long, conflicts_with = "frozen")]
-    locked: bool,
+    pub(crate) locked: bool,
 
     /// Take macml.lock as it is, whatever macml.toml says by now [env: MACML_FROZEN]
     #[arg(long)]
-    frozen: bool,
+    pub(crate) frozen: bool,
 
     /// Print what would be downloaded, added and removed, but write nothing [env: MACML_DRY_RUN]
     #[arg(long, conflicts_with = "check")]
-    dry_run: bool,
+    pub(crate) dry_run: bool,
 
     /// Write nothing; fail with what differs where the environment is not as locked
     #[arg(long)]
-    check: bool,
+    pub(crate) check: bool,
 
     /// Build this environment instead of the default one; may be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
-    env: Vec<String>,
+    pub(crate) env: Vec<String>,
 
     /// Build every environment that is for this machine's platform
     #[arg(long)]
-    all: bool,
+    pub(crate) all: bool,
 
     /// Stage the files of an environment for another machine in this folder: no Python is needed, and none is in it
     #[arg(long, value_name = "DIR", requires = "platform", conflicts_with_all = ["all", "dry_run", "check", "compile", "replace", "python"])]
-    target: Option<PathBuf>,
+    pub(crate) target: Option<PathBuf>,
 
     /// The platform that files are staged for
     #[arg(long, value_name = "NAME", requires = "target")]
-    platform: Option<Platform>,
+    pub(crate) platform: Option<Platform>,
 
     /// Stage the files for a Mac with this macOS, instead of for the declared floor
     #[arg(long, value_name = "VERSION", requires = "target")]
-    macos: Option<MacosVersion>,
+    pub(crate) macos: Option<MacosVersion>,
 
     /// How files get in: clone, hardlink or copy; by itself the best that the file systems can [env: MACML_LINK_MODE]
     #[arg(long, value_name = "MODE")]
-    link_mode: Option<LinkMode>,
+    pub(crate) link_mode: Option<LinkMode>,
 
     /// Compile all modules, so that their first import is fast
     #[arg(long)]
-    compile: bool,
+    pub(crate) compile: bool,
 
     /// Move aside what is in the environment's place and was not made by macml
     #[arg(long)]
-    replace: bool,
+    pub(crate) replace: bool,
 
     /// Take wheels from this folder and ask no index; they must be the locked ones
     #[arg(long, value_name = "DIR")]
-    from: Option<PathBuf>,
+    pub(crate) from: Option<PathBuf>,
 
     /// Use what the cache has and ask no index [env: MACML_OFFLINE]
     #[arg(long)]
-    offline: bool,
+    pub(crate) offline: bool,
 
     /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
     #[arg(long, value_name = "NAME|URL")]
-    mirror: Vec<String>,
+    pub(crate) mirror: Vec<String>,
 
     /// Build with this Python, a program or a folder with one [env: MACML_PYTHON]
     #[arg(long, value_name = "PATH")]
-    python: Option<PathBuf>,
+    pub(crate) python: Option<PathBuf>,
 
     /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
     #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    pub(crate) output_format: Option<FormatArg>,
 }
 
 /// What a run came to.
@@ -183,6 +186,9 @@ fn work(args: &SyncArgs, context: &Context, draw: &Arc<Draw>) -> Result<Done, Co
     let (Some(target), Some(platform)) = (&args.target, args.platform) else {
         let job = args.job(context, &config, source, link_mode)?;
         let outcome = sync::sync(&job, &mut reaching, &**draw).map_err(told)?;
+        if outcome.environments.iter().any(|synced| synced.downloads.wheels > 0) {
+            hold_to_limit(&config, draw);
+        }
         return Ok(Done::Synced(Box::new(outcome)));
     };
     let env = match &args.env[..] {
@@ -194,6 +200,31 @@ fn work(args: &SyncArgs, context: &Context, draw: &Arc<Draw>) -> Result<Done, Co
     let job = StageJob { source, env, platform, macos: args.macos, target: target.clone(), link_mode };
     let staged = sync::stage(&job, &mut reaching, &**draw).map_err(told)?;
     Ok(Done::Staged(Box::new(staged), target))
+}
+
+/// Keeps the cache below the size that the user's settings give it. Somebody else who uses it just now will do that.
+fn hold_to_limit(config: &Config, draw: &Draw) {
+    let (Some(folder), Some(limit)) = (&config.cache_dir, config.cache_size) else { return };
+    if let Err(error) = Cache::at(folder).hold_to(limit, SystemTime::now()) {
+        draw.note(&format!("the cache could not be held to `cache-size`: {error}"));
+    }
+}
+
+/// Brings an environment in line with its lock for another verb, which has standard output for itself: what was built is
+/// told on standard error, and of what is as locked nothing is said.
+pub(crate) fn make_ready(args: &SyncArgs, context: &Context, printer: &Printer) -> Result<(), CommandError> {
+    let begun = Instant::now();
+    let draw = Arc::new(Draw::new(context.progress, printer));
+    let done = work(args, context, &draw);
+    draw.clear();
+    let Done::Synced(outcome) = done? else { return Ok(()) };
+    let changed = outcome.solved.as_ref().is_some_and(|solved| solved.verdict != pipeline::Verdict::Unchanged)
+        || outcome.environments.iter().any(|synced| synced.verdict != Verdict::Unchanged);
+    if changed {
+        told(&outcome, context, printer);
+        printer.aside(&summary(&outcome, begun.elapsed(), context, printer));
+    }
+    Ok(())
 }
 
 impl SyncArgs {
@@ -264,43 +295,48 @@ impl SyncArgs {
             },
             data: macml(Folder::Data),
             state: macml(Folder::State),
-            now: std::time::SystemTime::now(),
+            now: SystemTime::now(),
         })
     }
 }
 
 /// Shows an outcome to people.
 fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer) -> ExitCode {
+    told(outcome, context, printer);
+    let written = printer.result(&summary(outcome, took, context, printer));
+    let differing = outcome.environments.iter().find(|one| outcome.checked && one.verdict == Verdict::Differs);
+    let Some(synced) = differing else { return error::finish(written, 0, printer) };
+    let error = CommandError::not_as_locked(synced, &shown_link(synced, outcome, context));
+    let code = error.show(printer);
+    if written.is_err() { error::finish(written, error.kind.code(), printer) } else { code }
+}
+
+/// Tells what is no result: findings, and what was moved or dropped.
+fn told(outcome: &Outcome, context: &Context, printer: &Printer) {
     let own = &outcome.project.source;
     let source = Source { name: context.shown(Path::new(&own.name)), text: own.text.clone() };
     for finding in findings(outcome) {
         printer.aside(&(render::finding(finding, Some(&source)) + "\n"));
     }
+    for synced in &outcome.environments {
+        asides(synced, &shown_link(synced, outcome, context), printer);
+    }
+}
+
+/// Lays out what became of each environment.
+fn summary(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer) -> String {
     let mut lines = Vec::new();
     lines.extend(outcome.solved.as_deref().and_then(lock_line));
     let alone = outcome.environments.len() == 1;
-    let mut failed = None;
     for synced in &outcome.environments {
-        let name = shown_link(synced, outcome, context);
-        asides(synced, &name, printer);
         let took = if alone { took } else { synced.took };
         lines.extend(environment(synced, printer.level()));
-        lines.push(last_line(synced, &name, took, outcome.checked));
-        if outcome.checked && synced.verdict == Verdict::Differs {
-            failed.get_or_insert_with(|| CommandError::not_as_locked(synced, &name));
-        }
+        lines.push(last_line(synced, &shown_link(synced, outcome, context), took, outcome.checked));
     }
     if outcome.environments.iter().any(|synced| synced.platform.is_mac() && synced.generation.is_some()) {
         lines.push("GPU not verified with this lock on this macOS".to_owned());
     }
-    let written = printer.result(&(lines.join("\n") + "\n"));
-    match failed {
-        None => error::finish(written, 0, printer),
-        Some(error) => {
-            let code = error.show(printer);
-            if written.is_err() { error::finish(written, error.kind.code(), printer) } else { code }
-        }
-    }
+    lines.join("\n") + "\n"
 }
 
 /// Lists what is to be said of the manifest and of solving, each once.
