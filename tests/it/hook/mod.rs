@@ -188,6 +188,7 @@ fn lay(place: &Place, number: u32, prompt: &str, token: &str) -> PathBuf {
         std::fs::write(generation.join(path), text).unwrap();
     }
     program(&generation.join("bin/greet"), "#!/bin/sh\necho greetings\n");
+    std::fs::write(generation.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
     let stamp = Stamp {
         version: Stamp::VERSION,
         env: place.env.clone(),
