@@ -11,7 +11,7 @@ use super::shell::Shell;
 /// Writes them for an environment at `link`: their paths in the generation, and their texts. `prompt` is shown in
 /// brackets.
 ///
-/// None is there for csh's and PowerShell's sake that was not tried in them.
+/// There is none for PowerShell, in which it was not tried.
 pub fn activate_scripts(link: &Path, prompt: &str) -> Vec<(&'static str, String)> {
     let root = link.display().to_string();
     let shown = format!("({}) ", shown(prompt));
@@ -24,7 +24,7 @@ pub fn activate_scripts(link: &Path, prompt: &str) -> Vec<(&'static str, String)
                 "ROOT" => shell.quote(&root),
                 "PROMPT" => shell.quote(prompt),
                 "SHOWN" => shell.quote(&shown),
-                _ => format!("@{name}@"),
+                _ => ["@", name, "@"].concat(),
             });
             rest = after;
         }

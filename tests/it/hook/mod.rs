@@ -41,6 +41,9 @@ struct Home {
     folder: tempfile::TempDir,
 }
 
+/// Where it is missing, fish's first start reads every manual page of the machine.
+const FISH_COMPLETIONS: &str = ".local/share/fish/generated_completions";
+
 /// The variables of a shell when one was asked for.
 type Seen = BTreeMap<String, String>;
 
@@ -48,7 +51,7 @@ impl Home {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = Self { folder };
-        for inner in ["bin", "out", "elsewhere", ".config/fish", ".local/state"] {
+        for inner in ["bin", "out", "elsewhere", ".config/fish", ".local/state", FISH_COMPLETIONS] {
             std::fs::create_dir_all(home.path().join(inner)).unwrap();
         }
         symlink(env!("CARGO_BIN_EXE_macml"), home.path().join("bin/macml")).unwrap();
@@ -185,6 +188,7 @@ fn lay(place: &Place, number: u32, prompt: &str, token: &str) -> PathBuf {
         std::fs::write(generation.join(path), text).unwrap();
     }
     program(&generation.join("bin/greet"), "#!/bin/sh\necho greetings\n");
+    std::fs::write(generation.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
     let stamp = Stamp {
         version: Stamp::VERSION,
         env: place.env.clone(),
