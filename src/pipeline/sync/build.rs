@@ -16,7 +16,6 @@ use crate::install::Interpreter;
 use crate::install::Layout;
 use crate::install::LinkMode;
 use crate::install::Linked;
-use crate::install::WheelCache;
 use crate::progress::Progress;
 use crate::progress::Step;
 use crate::sys::process;

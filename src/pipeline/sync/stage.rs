@@ -11,7 +11,6 @@ use crate::install::Interpreter;
 use crate::install::Layout;
 use crate::install::LinkMode;
 use crate::install::Linked;
-use crate::install::WheelCache;
 use crate::manifest::Project;
 use crate::pipeline;
 use crate::progress::Progress;
