@@ -56,8 +56,6 @@ mod online;
 mod matrix;
 // Pages and METADATA of the real index.
 mod live_index;
-// Environments from the real index: built, used, changed, killed, staged for Macs (live).
-mod live_sync;
 // That the knowledge can be true: its rules can match a release, and what they quote exists (live).
 mod knowledge_evidence;
 // macml and uv on the same real lists.

@@ -1,6 +1,7 @@
 //! `--device cpu`, with made-up frameworks of the shape that the real ones document.
 
-use super::made::{Made, PYTHON};
+use super::made::Made;
+use crate::support::python::python;
 
 const CPU: &[&str] = &["--device", "cpu"];
 
@@ -197,7 +198,7 @@ fn a_sitecustomize_that_there_is_still_runs() {
     // As without it: neither the module nor the folder is there.
     assert_eq!(made.python(&[], CPU, code), ["none", "False False"]);
     made.module("sitecustomize.py", "import sys, torch\nsys.hello = 1\n");
-    let own = format!("[HERE]/.macml/env/default/0123456789abcdef.1/lib/python{}/site-packages", PYTHON.1);
+    let own = format!("[HERE]/.macml/env/default/0123456789abcdef.1/lib/python{}/site-packages", python().1);
     assert_eq!(made.python(&[], CPU, code), [format!("{own}/sitecustomize.py"), "False False".to_owned()]);
     let code = format!("{TORCH}\nimport sys\nprint(sys.hello)");
     assert_eq!(made.python(&[], CPU, &code), ["False True 0 False False", "1"]);

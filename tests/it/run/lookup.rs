@@ -1,6 +1,9 @@
 //! Which program a word stands for.
 
 use super::made::{Made, write_program};
+use crate::support::published::Published;
+use crate::support::server::FakeIndex;
+use crate::sync::Here;
 
 /// The first lines of a launcher, and what it prints: which Python runs it, with what.
 const SHOWN: &str = "import sys\nprint(sys.executable, sys.flags.dev_mode, sys.argv)\n";
@@ -50,7 +53,7 @@ fn a_python_file_is_run_by_the_environment_s_python() {
     }
     // Relative to where macml was told to go.
     made.project.write("sub/here.py", "import os\nprint(os.getcwd())\n");
-    let run = made.project.run(&["-C", "sub", "run", "here.py"]);
+    let run = made.project.run(&["-C", "sub", "run", "--no-sync", "here.py"]);
     assert_eq!((run.stdout.as_str(), run.stderr.as_str()), ("[HERE]/sub\n", ""));
     // And where people are, in a folder of the project.
     let output = made.command(&["here.py"]).current_dir(made.root.join("sub")).output().unwrap();
@@ -126,4 +129,25 @@ fn without_an_environment_there_is_nothing_to_run_in() {
     made.run(&["--env", "test", "true"]).says(2, &["test", "its environments: `default`"]);
     std::fs::remove_file(made.root.join("macml.toml")).unwrap();
     made.run(&["true"]).says(2, &["no `macml.toml`"]);
+}
+
+/// What is not as locked is made so first; standard output stays the command's.
+#[test]
+fn the_environment_is_brought_in_line_first() {
+    let index = FakeIndex::from_published(&Published::default().with("aa", "1.0", &[]).with("bb", "1.0", &[]));
+    let here = Here::new(&index, "aa = \"*\"");
+    let code = "import importlib.util as u; print(*(u.find_spec(name) is not None for name in ('aa', 'bb')))";
+    let run = |words: &[&str]| here.run(&[&["run"], words, &["python", "-c", code]].concat());
+    let first = run(&[]);
+    assert_eq!((first.code, &*first.stdout), (0, "True False\n"), "{}", first.stderr);
+    first.says(0, &["macml.lock written", ".venv ready: 1 package"]);
+    let again = run(&[]);
+    assert_eq!((again.code, &*again.stdout, &*again.stderr), (0, "True False\n", ""));
+    here.depend("aa = \"*\"\nbb = \"*\"");
+    run(&["--locked"]).says(1, &["does not answer `macml.toml`", "`--no-sync` runs it in the environment as it is"]);
+    assert_eq!(run(&["--no-sync"]).stdout, "True False\n");
+    assert_eq!(run(&["--frozen"]).stdout, "True False\n");
+    let third = run(&[]);
+    assert_eq!((third.code, &*third.stdout), (0, "True True\n"), "{}", third.stderr);
+    third.says(0, &[" + bb 1.0"]);
 }

@@ -6,21 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use macml::environment::{FolderTime, STAMP_NAME, Stamp};
 
 use crate::support::project::{Project, Run};
-
-/// The machine's Python, every link followed, and its version as in `3.11`.
-pub(super) static PYTHON: LazyLock<(PathBuf, String)> = LazyLock::new(|| {
-    let query = "import os, sys; print(os.path.realpath(sys._base_executable)); print('%d.%d' % sys.version_info[:2])";
-    let output = Command::new("python3").args(["-I", "-c", query]).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    let (path, minor) = text.trim().split_once('\n').unwrap();
-    (path.into(), minor.to_owned())
-});
+use crate::support::python::python;
 
 const MANIFEST: &str = "[target]\nchip = \"m1\"\nmacos = \"14.0\"\ngpu = \"optional\"\npython = \">=3.11\"\n";
 
@@ -48,7 +39,7 @@ impl Made {
 
     /// Makes a generation.
     pub(super) fn generate(&self, number: u32) {
-        let (python, minor) = &*PYTHON;
+        let (python, minor) = python();
         let root = self.generation(number);
         let site = format!("lib/python{minor}/site-packages");
         std::fs::create_dir_all(root.join(&site)).unwrap();
@@ -92,13 +83,16 @@ impl Made {
 
     /// Writes a module into the packages of generation 1.
     pub(super) fn module(&self, name: &str, text: &str) {
-        let path = self.generation(1).join(format!("lib/python{}/site-packages", PYTHON.1)).join(name);
+        let path = self.generation(1).join(format!("lib/python{}/site-packages", python().1)).join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
+    /// The environment is taken as it was made: there is no index to lock from.
     pub(super) fn command(&self, words: &[&str]) -> Command {
-        self.project.command(&[&["run"], words].concat())
+        let mut command = self.project.command(&[&["run"], words].concat());
+        command.env("MACML_NO_SYNC", "1");
+        command
     }
 
     pub(super) fn run(&self, words: &[&str]) -> Run {
@@ -106,7 +100,7 @@ impl Made {
     }
 
     pub(super) fn run_with(&self, vars: &[(&str, &str)], words: &[&str]) -> Run {
-        self.project.run_with(vars, &[&["run"], words].concat())
+        self.project.run_with(&[vars, &[("MACML_NO_SYNC", "1")]].concat(), &[&["run"], words].concat())
     }
 
     /// Runs Python, which must succeed, and returns the lines that it printed.

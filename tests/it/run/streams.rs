@@ -32,7 +32,7 @@ fn a_signal_ends_it_as_it_ends_the_command() {
 fn what_was_ignored_stays_ignored() {
     let made = Made::new("");
     // As `nohup` does it.
-    let script = "trap '' HUP; exec \"$0\" run sh -c 'kill -HUP $$; echo alive'";
+    let script = "trap '' HUP; exec \"$0\" run --no-sync sh -c 'kill -HUP $$; echo alive'";
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_macml")]).current_dir(&made.root);
     let output = command.env_clear().env("HOME", &made.root).output().unwrap();

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::made::{Made, PYTHON};
+use super::made::Made;
+use crate::support::python::python;
 
 /// Plays steps on a terminal in which a command runs, macml's own file being `$macml`; returns what was shown, and the exit
 /// code or the negative number of a signal.
@@ -13,7 +14,7 @@ fn play(made: &Made, steps: &Value, command: &[&str]) -> (String, i64) {
     let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/run/terminal.py");
     let macml = env!("CARGO_BIN_EXE_macml");
     let words = command.iter().map(|word| if *word == "$macml" { macml } else { word });
-    let output = Command::new(&PYTHON.0)
+    let output = Command::new(&python().0)
         .args(["-I".as_ref(), driver.as_os_str()])
         .arg(steps.to_string())
         .args(words)
@@ -21,6 +22,7 @@ fn play(made: &Made, steps: &Value, command: &[&str]) -> (String, i64) {
         .env_clear()
         .envs([("HOME", made.root.to_str().unwrap()), ("PATH", "/usr/bin:/bin"), ("TERM", "dumb"), ("PS1", "sh> ")])
         .env("macml", macml)
+        .env("MACML_NO_SYNC", "1")
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -2,6 +2,7 @@
 
 pub(crate) mod project;
 pub(crate) mod published;
+pub(crate) mod python;
 pub(crate) mod server;
 pub(crate) mod socks;
 pub(crate) mod solving;

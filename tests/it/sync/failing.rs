@@ -5,12 +5,12 @@ use std::process::Command;
 
 use super::Here;
 use super::packages;
-use super::python;
 use super::site;
 use super::two;
 use super::with_files;
 use crate::support::project::Project;
 use crate::support::published::Rel;
+use crate::support::python::python;
 use crate::support::server::FakeIndex;
 
 #[test]

@@ -32,10 +32,10 @@ use macml::sys::Env;
 
 use super::Here;
 use super::packages;
-use super::python;
 use super::site;
 use super::with_files;
 use crate::support::published::Published;
+use crate::support::python::python;
 use crate::support::server::FakeIndex;
 
 const JOB: &str = "MACML_TEST_SYNC";

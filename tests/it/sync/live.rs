@@ -1,5 +1,5 @@
-//! Real packages of the real index: locked, built, changed, killed; and Mac trees of the examples. Runs when `MACML_LIVE`
-//! is set.
+//! Environments from the real index, on this machine, whole (when `MACML_LIVE` is set): built, used, changed, rolled back,
+//! killed; the examples trained on the CPU; and the trees of Macs, staged here.
 
 use std::path::Path;
 
@@ -9,42 +9,134 @@ use super::kills::killed;
 use super::manifest;
 use super::packages;
 use super::site;
-use crate::live_index::live;
+use super::walk;
+use crate::real_answers::live;
 use crate::support::project::Project;
+use crate::support::project::Run;
+use crate::support::python::python;
 
-const DOZEN: [&str; 12] = [
-    "numpy",
-    "pandas",
-    "scikit-learn",
-    "matplotlib",
-    "requests",
-    "pillow",
-    "rich",
-    "httpx",
-    "pydantic",
-    "sqlalchemy",
-    "pytest",
-    "jinja2",
-];
+/// Returns the variables that all of these runs share: one cache, this machine's Python, and the way to the network.
+fn vars() -> Vec<(String, String)> {
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-sync");
+    let mut vars: Vec<(String, String)> =
+        std::env::vars().filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy")).collect();
+    vars.push(("MACML_CACHE_DIR".to_owned(), cache.display().to_string()));
+    vars.push(("MACML_PYTHON".to_owned(), python().0.display().to_string()));
+    vars
+}
+
+fn run(project: &Project, words: &[&str]) -> Run {
+    let vars = vars();
+    let vars: Vec<(&str, &str)> = vars.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    project.run_with(&vars, words)
+}
+
+#[track_caller]
+fn good(project: &Project, words: &[&str]) -> String {
+    let run = run(project, words);
+    assert_eq!(run.code, 0, "{words:?}\n{}{}", run.stdout, run.stderr);
+    run.stdout
+}
+
+/// Everything that a dozen packages bring in, by what is imported.
+const IMPORTS: &str =
+    "import numpy, pandas, sklearn, matplotlib, scipy, requests, yaml, rich, pydantic, click, jinja2, tqdm, sympy
+import sys
+assert sys.prefix != sys.base_prefix
+print(numpy.__version__, (numpy.eye(3) @ numpy.ones(3)).sum(), pandas.DataFrame({'a': [1, 2]}).a.sum())
+from sklearn.linear_model import LinearRegression
+print(LinearRegression().fit([[0], [1]], [0, 1]).coef_[0].round(3))";
+
+const DOZEN: &str = "numpy = \"*\"
+pandas = \"*\"
+scikit-learn = \"*\"
+matplotlib = \"*\"
+requests = \"*\"
+pyyaml = \"*\"
+rich = \"*\"
+pydantic = \"*\"
+click = \"*\"
+jinja2 = \"*\"
+tqdm = \"*\"
+sympy = \"*\"
+";
 
 #[test]
-fn a_dozen_real_packages() {
+fn a_dozen_packages_are_locked_built_used_changed_and_rolled_back() {
     if !live() {
         return;
     }
-    let here = Here { project: Project::new(&manifest(&DOZEN.map(|name| format!("{name} = \"*\"\n")).concat())) };
-    here.run(&["lock"]).says(0, &["macml.lock written"]);
-    here.sync().says(0, &[".venv ready"]);
-    let first = packages(&here.generation(), &site());
-    let code = "import numpy, pandas, sklearn.linear_model as l, matplotlib, PIL, sqlalchemy, pydantic, httpx, rich\n\
-                print(l.LinearRegression().fit([[1], [2]], [2, 4]).predict([[3]]).round())";
-    assert_eq!(here.python(code), "[6.]");
-    here.sync().says(0, &["unchanged"]);
-    here.depend("numpy = \"*\"\nrequests = \"<2.32\"");
-    here.sync().says(0, &[" ~ requests ", " - pandas ", ".venv ready"]);
-    let second = packages(&here.generation(), &site());
-    assert!(second.len() < first.len(), "{second:?}");
-    assert!(here.python("import numpy, requests; print(requests.__version__)").starts_with("2.31"));
+    let project = Project::new(&manifest(DOZEN));
+    good(&project, &["lock"]);
+    good(&project, &["sync"]);
+    let first = std::fs::read_link(project.path().join(".venv")).unwrap();
+    assert!(good(&project, &["run", "python", "-c", IMPORTS]).contains("3.0 3"), "it computes");
+    assert!(good(&project, &["sync"]).contains("unchanged"));
+    packages(&project.path().join(".venv").canonicalize().unwrap(), &site());
+
+    project.write("macml.toml", &manifest(&format!("{DOZEN}networkx = \"*\"\n")));
+    good(&project, &["sync"]);
+    let second = std::fs::read_link(project.path().join(".venv")).unwrap();
+    assert_ne!(first, second);
+    good(&project, &["run", "python", "-c", "import networkx"]);
+    packages(&project.path().join(".venv").canonicalize().unwrap(), &site());
+
+    good(&project, &["env", "rollback"]);
+    assert_eq!(std::fs::read_link(project.path().join(".venv")).unwrap(), first);
+    assert_ne!(run(&project, &["run", "--no-sync", "python", "-c", "import networkx"]).code, 0);
+    good(&project, &["run", "--no-sync", "python", "-c", IMPORTS]);
+}
+
+/// On the CPU, which is what this machine has; the same file runs on a Mac's GPU.
+#[test]
+fn the_example_for_mlx_trains() {
+    if !live() {
+        return;
+    }
+    let root = if cfg!(target_os = "macos") { "mlx = \"*\"" } else { "mlx = { version = \"*\", extras = [\"cpu\"] }" };
+    trains("mlx", root, "mlx.core");
+}
+
+#[test]
+fn the_example_for_tensorflow_trains() {
+    if !live() {
+        return;
+    }
+    trains("tensorflow", "tensorflow = \"*\"", "tensorflow");
+}
+
+/// Runs an example's train.py in an environment for this machine.
+fn trains(example: &str, root: &str, import: &str) {
+    let project = Project::new(&manifest(root));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example).join("train.py");
+    project.write("train.py", &std::fs::read_to_string(script).unwrap());
+    let said = good(&project, &["run", "python", "train.py"]);
+    assert!(said.contains("trained on"), "{said}");
+    good(&project, &["run", "--device", "cpu", "python", "-c", &format!("import {import}")]);
+}
+
+/// The trees that Macs would have: every file of every RECORD, and nothing else.
+#[test]
+fn trees_for_macs_are_staged_whole() {
+    if !live() {
+        return;
+    }
+    for example in ["tensorflow", "pytorch", "mlx"] {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example);
+        let project = Project::empty();
+        for file in ["macml.toml", "macml.lock"] {
+            project.write(file, &std::fs::read_to_string(source.join(file)).unwrap());
+        }
+        good(&project, &["sync", "--locked", "--target", "tree", "--platform", "macos-arm64"]);
+        let tree = project.path().join("tree");
+        let minor = std::fs::read_dir(tree.join("lib")).unwrap().next().unwrap().unwrap().file_name();
+        let found = packages(&tree, &format!("lib/{}/site-packages", minor.to_str().unwrap()));
+        assert_eq!(found.len(), project.lock().unwrap().matches("[[package]]").count(), "{example}: {found:?}");
+        let library = |path: &&std::path::PathBuf| path.extension().is_some_and(|end| end == "dylib" || end == "so");
+        let files = walk(&tree);
+        assert!(files.iter().any(|path| library(&path)), "{example}");
+        eprintln!("{example}: {} packages, {} files, each with its digest", found.len(), files.len());
+    }
 }
 
 #[test]
@@ -73,25 +165,4 @@ fn real_packages_killed() {
     moving.settle(0);
     // Nobody downloads hundreds of megabytes twenty times: the wheels stay in the cache.
     killed(&moving, 20, usize::MAX);
-}
-
-/// The Mac files of examples, on whatever machine this is: `MACML_LIVE=full` stages the large ones too.
-#[test]
-fn mac_trees_of_the_examples() {
-    if !live() {
-        return;
-    }
-    let full = std::env::var("MACML_LIVE").as_deref() == Ok("full");
-    let examples: &[&str] = if full { &["mlx", "pytorch", "tensorflow"] } else { &["mlx"] };
-    for example in examples {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example);
-        let project = Project::new(&std::fs::read_to_string(folder.join("macml.toml")).unwrap());
-        project.write("macml.lock", &std::fs::read_to_string(folder.join("macml.lock")).unwrap());
-        let run = project.run(&["sync", "--frozen", "--target", "mac", "--platform", "macos-arm64"]);
-        run.says(0, &["mac staged for macOS 14.0"]);
-        let python = std::fs::read_dir(project.path().join("mac/lib")).unwrap().next().unwrap().unwrap().file_name();
-        let found = packages(&project.path().join("mac"), &format!("lib/{}/site-packages", python.to_str().unwrap()));
-        eprintln!("{example}: {} packages, every file of every RECORD", found.len());
-        assert!(found.len() > 5, "{found:?}");
-    }
 }

@@ -44,7 +44,7 @@ fn commands_scripts_data_and_what_says_who_installed_it() {
     assert_eq!(here.python("import sys; print(sys.from_pth)"), "True");
     let root = here.generation();
     assert_eq!(std::fs::read_to_string(root.join("share/tool/words.txt")).unwrap(), "words\n");
-    let header = root.join(format!("include/site/python{}/tool/tool.h", super::python().1));
+    let header = root.join(format!("include/site/python{}/tool/tool.h", crate::support::python::python().1));
     assert_eq!(std::fs::read_to_string(header).unwrap(), "#define TOOL 1\n");
     let info = here.site().join("tool-1.0.dist-info");
     assert_eq!(std::fs::read_to_string(info.join("INSTALLER")).unwrap(), "macml\n");

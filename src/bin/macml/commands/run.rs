@@ -150,8 +150,10 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
             env: args.env.clone().into_iter().collect(),
             ..SyncArgs::default()
         };
-        sync::make_ready(&wanted, context, printer)
-            .map_err(|error| error.hint("`--no-sync` runs it in the environment as it is"))?;
+        sync::make_ready(&wanted, context, printer).map_err(|error| match Generations::current(&place) {
+            Ok(Some(_)) => error.hint("`--no-sync` runs it in the environment as it is"),
+            _ => error,
+        })?;
     }
     let (generation, held) = ready(context, &place)?;
     let Some((name, rest)) = args.command.split_first() else {
