@@ -4,7 +4,7 @@ Every case is one function of tensors. It is called with them on the device in t
 float64, with the same numbers; views are taken inside, so that their layout is that of the device.
 """
 
-begin("import")
+at("import")
 try:
     import torch
     import torch.nn.functional as F
@@ -385,7 +385,10 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     versions = package_versions(["numpy", "torchvision", "torchaudio"])
     versions["torch"] = torch.__version__
-    if not say_hello(versions) or not begin("device") or not found_device():
+    if not say_hello(versions):
+        done()
+    at("device")
+    if not found_device():
         done()
     if asked("product"):
         check_all(PRODUCT)
