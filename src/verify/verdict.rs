@@ -442,7 +442,8 @@ impl Judge<'_> {
     /// Judges whether what nobody can do without was asked.
     fn whole(&mut self) {
         let transcript = self.transcript;
-        let asked = |question| transcript.request.questions.contains(&question);
+        let float32 = transcript.request.types.contains(&ElementType::Float32);
+        let asked = |question| float32 && transcript.request.questions.contains(&question);
         let computed =
             |id: &str| transcript.checks().any(|check| check.id == id && check.element == ElementType::Float32);
         let coreml = transcript.request.framework == Framework::Coremltools;

@@ -45,8 +45,11 @@ def found_device():
 
 
 def wait():
-    if DEVICE == "mps":
+    if DEVICE == "mps" and hasattr(torch, "mps"):
         torch.mps.synchronize()
+    elif DEVICE == "mps":
+        # Before torch 2.0 only reading a result waits for it.
+        torch.ones(1, device=DEVICE).cpu()
     elif DEVICE == "cuda":
         torch.cuda.synchronize()
 
@@ -187,7 +190,9 @@ def unsupported(error):
         return "no-type"
     if re.search(r"only supported on MacOS|[Dd]oes not support .*(?:[Bb][Ff]loat16|[Hh]alf|[Cc]omplex)", text):
         return "no-type"
-    if isinstance(error, (NotImplementedError, AttributeError)) or "not implemented for" in text:
+    if isinstance(error, (NotImplementedError, AttributeError)):
+        return "no-operation"
+    if "not implemented for" in text or "unsupported autocast device_type" in text:
         return "no-operation"
     if isinstance(error, TypeError) and "unexpected keyword" in text:
         return "no-operation"
@@ -410,7 +415,7 @@ def main():
     device_bytes = None
     if DEVICE == "cuda":
         device_bytes = torch.cuda.max_memory_reserved()
-    elif DEVICE == "mps":
+    elif DEVICE == "mps" and hasattr(torch, "mps"):
         device_bytes = torch.mps.driver_allocated_memory()
     done(device_bytes)
 
