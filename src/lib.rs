@@ -20,9 +20,16 @@
 //! PyPI, mirrors, cache -> Source ---+
 //! ```
 //!
-//! To come, in this order, each a stage that takes what the one before hands on: the rest of [`install`] (Plan to
-//! Environment, which takes the old one's place in one rename), `check` (do its libraries load on that Mac: findings); and
-//! the command on top of [`verify`] (does its GPU compute right: a verdict). Then `doctor`, which looks at everything at once.
+//! What is locked becomes an environment: [`install`] judges each wheel, unpacks it once into the cache and plans a tree of
+//! files; [`environment`] builds that tree as a generation beside the one that counts, and makes the project's link lead to
+//! it in one rename.
+//!
+//! ```text
+//! macml.lock + Host -> files of this machine -> Plan -> Generation -> .venv
+//! ```
+//!
+//! To come: `check` (do its libraries load on that Mac: findings), the verb over [`verify`] (does its GPU compute right: a
+//! verdict), then `doctor`, which looks at everything at once.
 //!
 //! # Modules in order
 //!
@@ -80,7 +87,8 @@
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |
 //! | `~/.local/share/macml/env/` | [`environment`]: those of projects in iCloud, Dropbox and their like, or on exFAT | the same |
-//! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook |
+//! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook, `macml env` |
+//! | `~/.local/state/macml/cpu/` | [`environment`]: what hides the GPU from a Python | `macml run --device cpu` |
 //!
 //! # Tests
 //!
