@@ -149,8 +149,9 @@ impl Bench {
         self.work.join(if tool == Tool::Macml { "macml" } else { "uv" })
     }
 
+    /// Returns the version of the Python that both build with.
     fn python(&self) -> String {
-        let version = "import sys; print('%d.%d' % sys.version_info[:2])";
+        let version = "import platform; print(platform.python_version())";
         output(Command::new(&self.uv.interpreter).args(["-c", version])).trim().to_owned()
     }
 
@@ -164,7 +165,8 @@ impl Bench {
         let lines: String = ROOTS.iter().map(|root| format!("{root} = \"*\"\n")).collect();
         let ours = self.folder(Tool::Macml).join("project");
         std::fs::create_dir_all(&ours).unwrap();
-        let manifest = format!("[target]\n{target}python = \"=={python}.*\"\n\n[dependencies]\n{lines}");
+        let minor = python.rsplit_once('.').expect("three numbers").0;
+        let manifest = format!("[target]\n{target}python = \"=={minor}.*\"\n\n[dependencies]\n{lines}");
         std::fs::write(ours.join("macml.toml"), manifest).unwrap();
         // The canonical index is out of bounds: what is measured must come from the loopback.
         std::fs::write(ours.with_file_name("config.toml"), "mirror-only = true\n").unwrap();
@@ -180,7 +182,7 @@ impl Bench {
             false => format!("sys_platform == 'linux' and platform_machine == '{}'", std::env::consts::ARCH),
         };
         let manifest = format!(
-            "[project]\nname = \"bench\"\nversion = \"0.1.0\"\nrequires-python = \"=={python}.*\"\n\
+            "[project]\nname = \"bench\"\nversion = \"0.1.0\"\nrequires-python = \"=={python}\"\n\
              dependencies = {pins:?}\n\n[tool.uv]\nno-build = true\nenvironments = [\"{environment}\"]\n"
         );
         std::fs::write(theirs.join("pyproject.toml"), manifest).unwrap();
