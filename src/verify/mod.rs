@@ -8,3 +8,5 @@
 //! Knows nothing of manifests, indexes and solving.
 
 pub mod protocol;
+
+pub mod native;
