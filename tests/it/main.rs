@@ -52,6 +52,8 @@ mod matrix;
 mod live_index;
 // Environments from the real index: built, used, changed, killed, staged for Macs (live).
 mod live_sync;
+// The native probe, built and run against real torches (live), and the records of that.
+mod live_native;
 // That the knowledge can be true: its rules can match a release, and what they quote exists (live).
 mod knowledge_evidence;
 // macml and uv on the same real lists.

@@ -10,7 +10,7 @@ mod checks;
 mod compare;
 mod device;
 #[path = "../../verify/protocol.rs"]
-#[expect(dead_code, reason = "it serves macml and the Python probes too")]
+#[expect(dead_code, unreachable_pub, reason = "it is macml's, and serves the Python probes too")]
 mod protocol;
 mod training;
 
