@@ -472,7 +472,7 @@ pub const CHECKS: &[KnownCheck] = &[
     known("conv1d-bias", Question::Numbers, "convolution in one dimension with bias"),
     known("conv-transpose2d", Question::Numbers, "transposed convolution"),
     // pytorch issue 195910: future tokens are seen in half precision.
-    known("attention-causal", Question::Numbers, "causal attention (1, 4, 67, 64)"),
+    known("attention-causal", Question::Numbers, "causal attention (1, 4, 64, 64)"),
     // pytorch issue 174861.
     known("attention-long-grouped", Question::Numbers, "grouped attention over 1100 keys"),
     known("softmax", Question::Numbers, "softmax (64, 1000)"),
