@@ -25,12 +25,25 @@ pub(crate) fn torch_version() -> Option<String> {
     (major != 0).then(|| format!("{major}.{minor}.{patch}"))
 }
 
-/// Names the system, its release and the kind of processor.
+/// Names the system, its release and the kind of processor: `darwin 15.6.1 arm64`.
 pub(crate) fn system() -> String {
     let read = |path| std::fs::read_to_string(path).unwrap_or_default();
-    let release = read("/proc/sys/kernel/osrelease");
-    let words = [std::env::consts::OS, release.trim(), std::env::consts::ARCH];
-    words.iter().filter(|word| !word.is_empty()).copied().collect::<Vec<_>>().join(" ")
+    let words = if cfg!(target_os = "macos") {
+        let release = product_version(&read("/System/Library/CoreServices/SystemVersion.plist"));
+        let arch = if cfg!(target_arch = "aarch64") { "arm64" } else { std::env::consts::ARCH };
+        ["darwin".to_owned(), release, arch.to_owned()]
+    } else {
+        let release = read("/proc/sys/kernel/osrelease").trim().to_owned();
+        [std::env::consts::OS.to_owned(), release, std::env::consts::ARCH.to_owned()]
+    };
+    let known: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    known.join(" ")
+}
+
+/// Reads macOS's version, which stands in the line below its key.
+fn product_version(plist: &str) -> String {
+    let below = plist.lines().skip_while(|line| !line.contains("<key>ProductVersion</key>")).nth(1).unwrap_or_default();
+    below.trim().trim_start_matches("<string>").trim_end_matches("</string>").to_owned()
 }
 
 /// Loads the part of libtorch that a device needs and that the probe is not linked to, so that one probe serves every build

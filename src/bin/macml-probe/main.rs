@@ -103,6 +103,9 @@ impl Probe {
             for question in &self.request.questions {
                 self.ask(*question, device);
             }
+            if self.request.questions.contains(&Question::Numbers) {
+                self.checks(protocol::CHECKS.iter().filter(|known| checks::is_risky(known.id)), 0, device);
+            }
         }
         self.done();
     }
@@ -120,13 +123,16 @@ impl Probe {
             }
             Question::Again => {
                 self.churn(device);
-                let again = |known: &&KnownCheck| known.id == "product" || known.id.starts_with("linear-");
+                let again = |known: &&KnownCheck| {
+                    known.id == "product" || (known.id.starts_with("linear-") && !checks::is_risky(known.id))
+                };
                 self.checks(protocol::CHECKS.iter().filter(again), 1, device);
             }
             // Converting is for Core ML tools.
             Question::Convert => {}
             Question::Product | Question::Optimizer | Question::Autocast | Question::Numbers => {
-                self.checks(protocol::CHECKS.iter().filter(|known| known.question == question), 0, device);
+                let asked = |known: &&KnownCheck| known.question == question && !checks::is_risky(known.id);
+                self.checks(protocol::CHECKS.iter().filter(asked), 0, device);
             }
         }
     }
@@ -180,11 +186,10 @@ impl Probe {
                 Ok(()) => {}
                 Err(error) => check.error = Some(short(&error)),
             },
-            // What torch says of a kernel that it has for other types: `"conv" not implemented for 'Half'`.
-            Err(error) if short(&error).contains("\" not implemented for '") => {
-                return skip(Why::NoOperation, Some(short(&error)));
-            }
-            Err(error) => check.error = Some(short(&error)),
+            Err(error) => match absent(&short(&error)) {
+                Some(why) => return skip(why, Some(short(&error))),
+                None => check.error = Some(short(&error)),
+            },
         }
         say(&Event::Check(check));
     }
@@ -219,6 +224,19 @@ impl Probe {
 
     fn is_late(&self) -> bool {
         self.begun.elapsed().as_secs() >= self.request.limits.begin
+    }
+}
+
+/// Tells why something could not be asked, where torch says that it is not there and not that it failed.
+fn absent(error: &str) -> Option<Why> {
+    const NO_TYPE: [&str; 3] = ["is not supported on MPS", "only supported on MacOS", "only supported on macOS"];
+    // Of a type: `"conv" not implemented for 'Half'`; of the device: `aten::… is not currently implemented for the MPS device`.
+    const NO_OPERATION: [&str; 2] = ["\" not implemented for '", "not currently implemented for the"];
+    let says = |any: &[&str]| any.iter().any(|part| error.contains(part));
+    match (says(&NO_TYPE), says(&NO_OPERATION)) {
+        (true, _) => Some(Why::NoType),
+        (false, true) => Some(Why::NoOperation),
+        (false, false) => None,
     }
 }
 

@@ -168,7 +168,9 @@ impl Probe {
     /// Returns how to run it with the torch that it was built for.
     pub fn program(&self, torch: &Torch, args: Vec<OsString>, limit: Duration) -> Program {
         let libraries = torch.libraries().to_string_lossy().into_owned();
-        let env = BTreeMap::from([(LIBRARY_PATH.to_owned(), libraries)]);
+        // CUDA shortens the inner type of convolutions by default; that would be told as wrong numbers.
+        let exact = ("NVIDIA_TF32_OVERRIDE".to_owned(), "0".to_owned());
+        let env = BTreeMap::from([(LIBRARY_PATH.to_owned(), libraries), exact]);
         Program { path: self.path.clone(), args, env, limit }
     }
 
