@@ -1,12 +1,27 @@
-//! Stage 7: does the GPU train, and are its numbers right. Probes compute in the frameworks of an environment; here it is
-//! said what they are asked.
+//! Stage 7: does the GPU train, and are its numbers right. In: an environment with frameworks. Out: a verdict for each.
 //!
 //! ```text
-//! Request -> probe, a child process -> Events
+//! Request -> probe, a child process -> Transcript -> Verdict -> Record in .macml/
 //! ```
+//!
+//! Probes compute and measure; whether that is good is judged here, from plain data, so that what a Mac once answered
+//! can be judged anywhere. A probe that crashes, hangs or speaks nonsense has answered too.
 //!
 //! Knows nothing of manifests, indexes and solving.
 
 pub mod protocol;
 
+mod probe;
+mod record;
+mod transcript;
+mod verdict;
+
 pub mod native;
+
+pub use probe::Probe;
+pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
+pub use transcript::{Ended, Printed, Transcript};
+pub use verdict::{Class, Problem, Verdict, Word, judge};
+
+#[cfg(test)]
+mod tests;

@@ -493,6 +493,7 @@ pub const CHECKS: &[KnownCheck] = &[
     known("autocast-linear", Question::Autocast, "linear layer under mixed precision"),
     known("autocast-conv2d", Question::Autocast, "convolution under mixed precision"),
     known("adam-strided", Question::Optimizer, "weights after five steps of Adam, one of them transposed"),
+    known("convert", Question::Convert, "weights of a converted model, as they lie on disk"),
     known("convert-predict", Question::Convert, "prediction of a converted model"),
 ];
 

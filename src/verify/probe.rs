@@ -1,0 +1,77 @@
+//! Starting a probe: a child process with a time limit, whose output is captured. However it ends is an answer.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::protocol::{Framework, ProbeKind, Request};
+use super::transcript::{Ended, Printed, Transcript};
+use crate::sys::process::{self, End, Program};
+
+/// What stands before the text of each Python probe.
+const PROTOCOL: &str = include_str!("probes/protocol.py");
+
+/// A probe that can be started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Probe {
+    /// Which kind it is.
+    pub kind: ProbeKind,
+    /// The file to run: an environment's interpreter, or a native probe.
+    pub program: PathBuf,
+    /// What stands on the command line before the request.
+    pub args: Vec<OsString>,
+    /// All of its environment.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Probe {
+    /// Makes the probe of a framework in an environment, by its interpreter. `env` is what a program of that environment
+    /// would have.
+    pub fn python(framework: Framework, interpreter: &Path, env: BTreeMap<String, String>) -> Self {
+        let own = match framework {
+            Framework::Torch => include_str!("probes/torch.py"),
+            Framework::Tensorflow => include_str!("probes/tensorflow.py"),
+            Framework::Mlx => include_str!("probes/mlx.py"),
+            Framework::Coremltools => include_str!("probes/coreml.py"),
+        };
+        // Isolated, so that neither the folder it is started in nor `PYTHONPATH` decides what is loaded; and without
+        // leaving compiled files behind.
+        let args = ["-I", "-B", "-c", &format!("{PROTOCOL}\n\n{own}")].map(OsString::from).into();
+        Self { kind: ProbeKind::Python, program: interpreter.to_owned(), args, env: told(env) }
+    }
+
+    /// Makes a native probe. `env` says, among the rest, where it finds libtorch.
+    pub fn native(program: &Path, env: BTreeMap<String, String>) -> Self {
+        Self { kind: ProbeKind::Native, program: program.to_owned(), args: Vec::new(), env: told(env) }
+    }
+
+    /// Asks it. A crash, a hang, a loader's refusal and garbage are in what comes back.
+    pub fn ask(&self, request: &Request) -> Transcript {
+        let mut args = self.args.clone();
+        args.push(serde_json::to_string(request).expect("a request is plain data with text keys").into());
+        let limit = Duration::from_secs(request.limits.end);
+        let program = Program { path: self.program.clone(), args, env: self.env.clone(), limit };
+        let (stdout, stderr, ended) = match process::run(&program) {
+            Ok(output) => {
+                let ended = match output.end {
+                    End::Code(code) => Ended::Code(code),
+                    End::Signal(signal) => Ended::Signal(signal),
+                    End::OutOfTime => Ended::OutOfTime(request.limits.end),
+                };
+                (output.stdout, output.stderr, ended)
+            }
+            Err(error) => (Vec::new(), Vec::new(), Ended::NotStarted(error.cause.to_string())),
+        };
+        Transcript::read(self.kind, request.clone(), Printed { stdout: &stdout, stderr: &stderr }, ended)
+    }
+}
+
+/// Adds what makes a probe tell more.
+fn told(mut env: BTreeMap<String, String>) -> BTreeMap<String, String> {
+    // Without it the first operator that has no GPU kernel is an error, and those after it stay unknown; with it each is
+    // named. It is no answer to the user's own setting, which counts in `macml run`.
+    env.insert("PYTORCH_ENABLE_MPS_FALLBACK".into(), "1".into());
+    env
+}

@@ -1,0 +1,282 @@
+//! `Transcript`: all that is known of one run of a probe, as plain data: what was asked, what it said, how it ended. What
+//! Macs and other GPUs answered is kept in this form, and judged again wherever macml runs.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::protocol::{At, Check, DeviceSeen, Event, Fallback, Hello, PREFIX, ProbeKind, Request, Training};
+
+/// One run of a probe.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Transcript {
+    /// Where it comes from: `run`, `recorded` with the machine, `made` with the source of each field.
+    #[serde(default)]
+    pub source: String,
+    /// Which probe was run.
+    pub probe: ProbeKind,
+    /// What it was asked.
+    pub request: Request,
+    /// What it said, in order.
+    pub events: Vec<Event>,
+    /// The first thing behind the prefix that was no event.
+    #[serde(default)]
+    pub unreadable: Option<String>,
+    /// The last lines of what else it printed, for people.
+    #[serde(default)]
+    pub printed: Vec<String>,
+    /// Operators that fell back to the CPU, as a framework printed it past its probe.
+    #[serde(default)]
+    pub printed_fallbacks: Vec<Fallback>,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+/// How a probe ended.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ended {
+    /// It could not be started, with what the system said.
+    NotStarted(String),
+    /// By itself, with this code.
+    Code(i32),
+    /// By this signal.
+    Signal(i32),
+    /// It was killed after as many seconds.
+    OutOfTime(u64),
+}
+
+/// How many lines for people are kept.
+const MOST_LINES: usize = 40;
+
+/// How much of a line for people is kept.
+const LONGEST_LINE: usize = 400;
+
+impl Transcript {
+    /// Reads what a probe printed.
+    pub fn read(probe: ProbeKind, request: Request, printed: Printed<'_>, ended: Ended) -> Self {
+        let stdout = String::from_utf8_lossy(printed.stdout);
+        let stderr = String::from_utf8_lossy(printed.stderr);
+        let mut events = Vec::new();
+        let mut unreadable = None;
+        let mut others = Vec::new();
+        for line in stdout.lines() {
+            match Event::of_line(line) {
+                Some(Ok(event)) => events.push(event),
+                Some(Err(_)) => {
+                    unreadable.get_or_insert_with(|| cut(line.split_once(PREFIX).map_or(line, |(_, rest)| rest)));
+                }
+                None => others.push(line),
+            }
+        }
+        others.extend(stderr.lines());
+        others.retain(|line| !line.trim().is_empty());
+        let printed_fallbacks = fallbacks(&others, &events);
+        let from = others.len().saturating_sub(MOST_LINES);
+        let printed = others[from..].iter().map(|line| cut(line)).collect();
+        Self { source: "run".into(), probe, request, events, unreadable, printed, printed_fallbacks, ended }
+    }
+
+    /// Returns who spoke.
+    pub fn hello(&self) -> Option<&Hello> {
+        self.events.iter().find_map(|event| if let Event::Hello(hello) = event { Some(hello) } else { None })
+    }
+
+    /// Returns the version of the framework that was loaded.
+    pub fn version(&self) -> Option<&str> {
+        let hello = self.hello()?;
+        hello.versions.get(&hello.framework.to_string()).map(String::as_str)
+    }
+
+    /// Returns what was found where the device should be.
+    pub fn device(&self) -> Option<&DeviceSeen> {
+        self.events.iter().find_map(|event| if let Event::Device(device) = event { Some(device) } else { None })
+    }
+
+    /// Lists what came of computations.
+    pub fn checks(&self) -> impl Iterator<Item = &Check> {
+        self.events.iter().filter_map(|event| if let Event::Check(check) = event { Some(check) } else { None })
+    }
+
+    /// Lists what came of trainings.
+    pub fn trainings(&self) -> impl Iterator<Item = &Training> {
+        self.events.iter().filter_map(|event| if let Event::Training(training) = event { Some(training) } else { None })
+    }
+
+    /// Lists the operators that fell back to the CPU, each once.
+    pub fn fallbacks(&self) -> Vec<&Fallback> {
+        let told =
+            self.events.iter().filter_map(|event| if let Event::Fallback(one) = event { Some(one) } else { None });
+        told.chain(&self.printed_fallbacks).collect()
+    }
+
+    /// Returns whether the probe said that it is through.
+    pub fn is_done(&self) -> bool {
+        self.events.iter().any(|event| matches!(event, Event::Done(_)))
+    }
+
+    /// Returns what had begun last, when nothing came of it.
+    pub fn unfinished(&self) -> Option<&At> {
+        let began = self.events.iter().rposition(|event| matches!(event, Event::At(_)))?;
+        let Event::At(at) = &self.events[began] else { return None };
+        let ends = |event: &Event| match event {
+            Event::Check(check) => check.id == at.id,
+            Event::Training(training) => training.id == at.id,
+            Event::Skipped(skipped) => skipped.id == at.id,
+            Event::Device(_) | Event::Done(_) | Event::Hello(_) | Event::CannotLoad(_) => true,
+            Event::At(_) | Event::Fallback(_) => false,
+        };
+        (!self.events[began + 1..].iter().any(ends)).then_some(at)
+    }
+
+    /// Returns the printed line that most likely says why it ended: that of an assertion or of an error, else the last.
+    pub fn last_words(&self) -> Option<&str> {
+        const TELLING: [&str; 6] = ["assert", "rror:", "terminat", "Abort", "what():", "atal"];
+        let telling = |line: &&String| TELLING.iter().any(|word| line.contains(word));
+        self.printed.iter().rev().find(telling).or(self.printed.last()).map(String::as_str)
+    }
+
+    /// Returns the printed line with which a loader refuses to start a program or to load a library.
+    pub fn loader_words(&self) -> Option<&str> {
+        // dyld's, that of glibc and that of musl.
+        const LOADERS: [&str; 7] = [
+            "Library not loaded",
+            "Symbol not found",
+            "image not found",
+            "error while loading shared libraries",
+            "cannot open shared object file",
+            "symbol lookup error",
+            "Error loading shared library",
+        ];
+        let telling = |line: &&String| LOADERS.iter().any(|words| line.contains(words));
+        self.printed.iter().find(telling).map(String::as_str)
+    }
+}
+
+/// What a program printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Printed<'a> {
+    /// On its standard output.
+    pub stdout: &'a [u8],
+    /// On its standard error.
+    pub stderr: &'a [u8],
+}
+
+/// Finds the operators of which torch printed that they fall back, less those that the probe told itself.
+///
+/// Warnings of threads that are not Python's (those of the backward pass) reach no Python.
+fn fallbacks(lines: &[&str], events: &[Event]) -> Vec<Fallback> {
+    let mut found: Vec<Fallback> = Vec::new();
+    for line in lines.iter().filter(|line| line.contains("fall back to run on the CPU")) {
+        let Some((_, rest)) = line.split_once("operator '") else { continue };
+        let Some((operator, _)) = rest.split_once('\'') else { continue };
+        let known = |one: &Fallback| one.operator == operator;
+        let told = events.iter().any(|event| matches!(event, Event::Fallback(one) if known(one)));
+        if !told && !found.iter().any(known) {
+            found.push(Fallback { operator: operator.into(), during: String::new(), message: cut(line) });
+        }
+    }
+    found
+}
+
+/// Cuts a line where people would not read on, and takes out what a terminal would obey.
+fn cut(line: &str) -> String {
+    line.trim_end().chars().filter(|one| !one.is_control()).take(LONGEST_LINE).collect()
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotStarted(cause) => write!(f, "could not be started: {cause}"),
+            Self::Code(code) => write!(f, "ended with code {code}"),
+            Self::Signal(signal) => match name_of(*signal) {
+                Some(name) => write!(f, "was ended by signal {signal} ({name})"),
+                None => write!(f, "was ended by signal {signal}"),
+            },
+            Self::OutOfTime(seconds) => write!(f, "was stopped after {seconds} s"),
+        }
+    }
+}
+
+/// Names the signals with which broken programs end; these numbers are the same on every system that macml runs on.
+fn name_of(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        4 => "illegal instruction",
+        5 => "trap",
+        6 => "abort",
+        8 => "arithmetic error",
+        9 => "killed",
+        11 => "segmentation fault",
+        15 => "terminated",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::protocol::{Device, Framework, Limits, PROTOCOL, Sizes, Tolerances};
+    use super::*;
+
+    fn request() -> Request {
+        Request {
+            protocol: PROTOCOL,
+            framework: Framework::Torch,
+            release: None,
+            device: Device::Mps,
+            seed: 1,
+            questions: Vec::new(),
+            types: Vec::new(),
+            sizes: Sizes::for_memory(8 << 30),
+            limits: Limits { begin: 1, end: 2 },
+            tolerances: Tolerances::default(),
+        }
+    }
+
+    fn read(stdout: &str, stderr: &str) -> Transcript {
+        let printed = Printed { stdout: stdout.as_bytes(), stderr: stderr.as_bytes() };
+        Transcript::read(ProbeKind::Python, request(), printed, Ended::Code(0))
+    }
+
+    #[test]
+    fn events_are_told_from_what_else_is_printed() {
+        let stdout = "hello\nwarn macml-probe: {\"event\":\"at\",\"id\":\"import\"}\nmacml-probe: {\"event\":\nmore";
+        let read = read(stdout, "one\n\n\u{1b}[31mtwo");
+        assert_eq!(read.events.len(), 1);
+        assert_eq!(read.unreadable.as_deref(), Some("{\"event\":"));
+        assert_eq!(read.printed, ["hello", "more", "one", "[31mtwo"]);
+        assert_eq!(read.unfinished().unwrap().id, "import");
+    }
+
+    #[test]
+    fn of_much_that_is_printed_the_end_is_kept() {
+        let many: String = (0..100).map(|at| format!("line {at} {}\n", "x".repeat(1000))).collect();
+        let read = read("", &many);
+        assert_eq!(read.printed.len(), MOST_LINES);
+        assert!(read.printed.last().unwrap().starts_with("line 99 x") && read.printed[0].len() == LONGEST_LINE);
+    }
+
+    #[test]
+    fn fallbacks_that_only_reach_standard_error_are_found_once() {
+        let line = "[W1] Warning: The operator 'aten::linalg_cholesky_ex.L' is not currently supported on the MPS backend \
+                    and will fall back to run on the CPU. (function operator())";
+        let told = Event::Fallback(Fallback {
+            operator: "aten::told".into(),
+            during: "conv2d".into(),
+            message: "the operator".into(),
+        });
+        let other = line.replace("aten::linalg_cholesky_ex.L", "aten::told");
+        let read = read(&told.to_line(), &format!("{line}\n{line}\n{other}\n"));
+        let names: Vec<_> = read.fallbacks().iter().map(|one| one.operator.as_str()).collect();
+        assert_eq!(names, ["aten::told", "aten::linalg_cholesky_ex.L"]);
+    }
+
+    #[test]
+    fn the_line_that_tells_most_is_found() {
+        let read = read("", "loading\n/x/MPSNDArray.mm:78: failed assertion `destination must be contiguous'\nbye\n");
+        assert!(read.last_words().unwrap().contains("failed assertion"));
+        assert_eq!(read.loader_words(), None);
+        let read = self::read("", "dyld[7]: Library not loaded: @rpath/libc10.dylib\n  Referenced from: <A> /x\n");
+        assert!(read.loader_words().unwrap().contains("libc10"));
+    }
+}
