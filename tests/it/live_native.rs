@@ -10,11 +10,10 @@ use std::time::{Duration, SystemTime};
 
 use macml::progress::Progress;
 use macml::sys::Env;
-use macml::sys::process;
-use macml::sys::process::{End, Output};
-use macml::verify::native::{Builder, LINES, Line, Probe, Standing, Torch};
+use macml::verify::native::{Builder, Executable, LINES, Line, Standing, Torch};
 use macml::verify::protocol::{CHECKS, Device, ElementType, Event, Framework, Limits, PROTOCOL, Question, Request};
 use macml::verify::protocol::{Sizes, Tolerances, Why};
+use macml::verify::{Ended, Transcript, Word, judge};
 use serde_json::{Value, json};
 
 use crate::real_answers::live;
@@ -93,17 +92,8 @@ fn request(release: Option<&str>, device: Device) -> Request {
     }
 }
 
-fn run(probe: &Probe, torch: &Torch, request: &Request) -> (Output, Vec<Event>) {
-    let text = serde_json::to_string(request).unwrap();
-    let program = probe.program(torch, vec![text.into()], Duration::from_secs(request.limits.end));
-    let output = process::run(&program).unwrap();
-    let printed = String::from_utf8(output.stdout.clone()).unwrap();
-    let events = printed.lines().filter_map(Event::of_line).map(|event| event.unwrap()).collect();
-    (output, events)
-}
-
-fn words(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn ask(probe: &Executable, torch: &Torch, request: &Request) -> Transcript {
+    probe.probe(torch, BTreeMap::new()).ask(request)
 }
 
 /// Builds and runs, holds the answer to the tolerances, and returns the record of it.
@@ -116,8 +106,10 @@ fn prove(release: &str) -> Value {
     let limit = Duration::from_secs(20 * 60);
     let probe = Builder { cache: &cache, env: &env, progress: &Aloud, limit }.build(&torch).unwrap();
     let asked = request(Some(release), Device::Cpu);
-    let (output, events) = run(&probe, &torch, &asked);
-    assert_eq!(output.end, End::Code(0), "{}", words(&output));
+    let transcript = ask(&probe, &torch, &asked);
+    let verdict = judge(&transcript);
+    assert_eq!((verdict.word, &transcript.ended), (Word::Ok, &Ended::Code(0)), "{verdict:?}\n{:?}", transcript.printed);
+    let events = transcript.events;
     let Some(Event::Hello(hello)) = events.first() else { panic!("{events:?}") };
     assert_eq!(hello.versions["torch"], release);
     let Some(Event::Device(device)) = events.get(1) else { panic!("{events:?}") };
@@ -231,46 +223,51 @@ fn skipped(events: &[Event]) -> Vec<Value> {
 
 /// What goes wrong without a Mac: a device that is not there, another torch than was asked for, another protocol, nonsense,
 /// and libraries that are missing.
-fn failures(probe: &Probe, torch: &Torch) {
-    let (output, events) = run(probe, torch, &request(None, Device::Mps));
-    let [Event::Hello(_), Event::Device(device), Event::Done(_)] = events.as_slice() else { panic!("{events:?}") };
-    assert_eq!((output.end, device.available), (End::Code(0), cfg!(target_os = "macos")));
+fn failures(probe: &Executable, torch: &Torch) {
+    let word = |request: &Request| {
+        let transcript = ask(probe, torch, request);
+        let word = judge(&transcript).word;
+        (transcript, word)
+    };
+    if cfg!(target_os = "linux") {
+        let (transcript, found) = word(&request(None, Device::Mps));
+        let [Event::Hello(_), Event::Device(device), Event::Done(_)] = transcript.events.as_slice() else {
+            panic!("{transcript:?}")
+        };
+        assert_eq!((found, device.available), (Word::NoDevice, false));
 
-    // The folder has the library for CUDA, and nothing of what that needs.
-    let (_, events) = run(probe, torch, &request(None, Device::Cuda));
-    let [Event::Hello(_), Event::Device(device), Event::Done(_)] = events.as_slice() else { panic!("{events:?}") };
-    let why = device.error.as_deref().unwrap_or_default();
-    assert!(
-        !device.available && device.built == Some(false) && why.contains("cannot open shared object file"),
-        "{device:?}"
-    );
+        // The folder has the library for CUDA, and nothing of what that needs.
+        let (transcript, _) = word(&request(None, Device::Cuda));
+        let [Event::Hello(_), Event::Device(device), Event::Done(_)] = transcript.events.as_slice() else {
+            panic!("{transcript:?}")
+        };
+        let why = device.error.as_deref().unwrap_or_default();
+        assert!(device.built == Some(true) && !device.available, "{device:?}");
+        assert!(why.contains("cannot open shared object file"), "{device:?}");
+    }
 
-    let (output, events) = run(probe, torch, &request(Some("2.12.0"), Device::Cpu));
-    let [Event::Hello(hello), Event::Done(_)] = events.as_slice() else { panic!("{events:?}") };
-    assert_eq!((output.end, hello.versions["torch"].as_str()), (End::Code(0), "2.13.0"));
+    let (transcript, found) = word(&request(Some("2.12.0"), Device::Cpu));
+    assert!(matches!(transcript.events.as_slice(), [Event::Hello(_), Event::Done(_)]), "{transcript:?}");
+    assert_eq!((found, transcript.version()), (Word::WrongRelease, Some("2.13.0")));
 
-    let later = Request { protocol: PROTOCOL + 1, ..request(None, Device::Cpu) };
-    let (_, events) = run(probe, torch, &later);
-    let [Event::Hello(hello)] = events.as_slice() else { panic!("{events:?}") };
-    assert_eq!(hello.protocol, PROTOCOL);
+    let (transcript, found) = word(&Request { protocol: PROTOCOL + 1, ..request(None, Device::Cpu) });
+    assert!(matches!(transcript.events.as_slice(), [Event::Hello(hello)] if hello.protocol == PROTOCOL));
+    assert_ne!(found, Word::Ok);
 
-    let other = Request { framework: Framework::Mlx, ..request(None, Device::Cpu) };
-    let (_, events) = run(probe, torch, &other);
-    assert!(matches!(events.as_slice(), [Event::CannotLoad(_), Event::Done(_)]), "{events:?}");
+    let (transcript, found) = word(&Request { framework: Framework::Mlx, ..request(None, Device::Cpu) });
+    assert!(matches!(transcript.events.as_slice(), [Event::CannotLoad(_), Event::Done(_)]), "{transcript:?}");
+    assert_eq!(found, Word::CannotLoad);
 
-    let late = Request { limits: Limits { begin: 0, end: 300 }, ..request(None, Device::Cpu) };
-    let (_, events) = run(probe, torch, &late);
-    assert!(events.iter().any(|event| matches!(event, Event::Skipped(skipped) if skipped.why == Why::Time)));
-    assert!(!events.iter().any(|event| matches!(event, Event::Check(_) | Event::Training(_))), "{events:?}");
-
-    let program = probe.program(torch, vec!["{}".into()], Duration::from_secs(60));
-    let output = process::run(&program).unwrap();
-    assert_eq!((output.end, output.stdout.len()), (End::Code(2), 0), "{}", words(&output));
+    let (transcript, found) = word(&Request { limits: Limits { begin: 0, end: 300 }, ..request(None, Device::Cpu) });
+    let skipped = |event: &Event| matches!(event, Event::Skipped(skipped) if skipped.why == Why::Time);
+    assert!(transcript.events.iter().any(skipped) && transcript.checks().next().is_none(), "{transcript:?}");
+    assert_eq!(found, Word::Incomplete);
 
     let nowhere = Torch { folder: folder().join("nowhere"), version: torch.version.clone() };
-    let (output, events) = run(probe, &nowhere, &request(None, Device::Cpu));
-    assert!(output.end != End::Code(0) && events.is_empty());
-    assert!(words(&output).contains("libtorch_cpu"), "{}", words(&output));
+    let transcript = ask(probe, &nowhere, &request(None, Device::Cpu));
+    assert!(transcript.events.is_empty(), "{transcript:?}");
+    assert!(transcript.loader_words().is_some_and(|words| words.contains("libtorch_cpu")), "{transcript:?}");
+    assert_eq!(judge(&transcript).word, Word::CannotLoad);
 }
 
 fn name(release: &str) -> String {

@@ -46,12 +46,15 @@ fn product_version(plist: &str) -> String {
     below.trim().trim_start_matches("<string>").trim_end_matches("</string>").to_owned()
 }
 
+/// The part of libtorch for CUDA.
+const CUDA: &CStr = c"libtorch_cuda.so";
+
 /// Loads the part of libtorch that a device needs and that the probe is not linked to, so that one probe serves every build
 /// of a release. On a Mac all is in one library.
 pub(crate) fn load(device: Device) -> Result<(), String> {
     match device {
         Device::Mps | Device::Cpu => Ok(()),
-        Device::Cuda => open(c"libtorch_cuda.so"),
+        Device::Cuda => open(CUDA),
     }
 }
 
@@ -82,7 +85,9 @@ pub(crate) fn look(device: Device, loaded: Result<(), String>) -> (DeviceSeen, O
         }
         Device::Mps => seen.available = tch::utils::has_mps(),
         Device::Cuda => {
-            seen.built = Some(loaded.is_ok());
+            // Where something else is missing, that is what the loader names.
+            let missing = format!("{}:", CUDA.to_string_lossy());
+            seen.built = Some(loaded.as_ref().err().is_none_or(|error| !error.starts_with(&missing)));
             seen.available = loaded.is_ok() && tch::Cuda::is_available();
             seen.listed = loaded.is_ok().then(|| u32::try_from(tch::Cuda::device_count()).unwrap_or_default());
             seen.name = graphics_card();

@@ -34,6 +34,7 @@ use crate::sys::process::{End, ProcessError, Program};
 use crate::sys::tree::{Mode, NewFile, NewFolder};
 use crate::sys::{Env, Turn};
 use crate::sys::{fs, process};
+use crate::verify::Probe;
 
 /// The libraries that the probe is linked to. Beside them a libtorch for CUDA has one that tch would link as well, and with
 /// it all of CUDA: cargo is shown a folder without it.
@@ -101,7 +102,7 @@ pub const USUAL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// A probe that was built.
 #[derive(Clone, Debug)]
-pub struct Probe {
+pub struct Executable {
     /// The program.
     pub path: PathBuf,
     /// The row that it was built by.
@@ -164,14 +165,13 @@ pub enum NotRun {
     File(#[from] FsError),
 }
 
-impl Probe {
-    /// Returns how to run it with the torch that it was built for.
-    pub fn program(&self, torch: &Torch, args: Vec<OsString>, limit: Duration) -> Program {
-        let libraries = torch.libraries().to_string_lossy().into_owned();
+impl Executable {
+    /// Returns the probe that asks the torch that it was built for. `env` is what a program of that environment would have.
+    pub fn probe(&self, torch: &Torch, mut env: BTreeMap<String, String>) -> Probe {
+        env.insert(LIBRARY_PATH.to_owned(), torch.libraries().to_string_lossy().into_owned());
         // CUDA shortens the inner type of convolutions by default; that would be told as wrong numbers.
-        let exact = ("NVIDIA_TF32_OVERRIDE".to_owned(), "0".to_owned());
-        let env = BTreeMap::from([(LIBRARY_PATH.to_owned(), libraries), exact]);
-        Program { path: self.path.clone(), args, env, limit }
+        env.insert("NVIDIA_TF32_OVERRIDE".to_owned(), "0".to_owned());
+        Probe::native(&self.path, env)
     }
 
     /// Returns what is to be said where it is used; none for a probe whose tch was made for its torch.
@@ -188,7 +188,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// When no row fits, or the cache cannot be read.
-    pub fn find(&self, torch: &Torch) -> Result<Option<Probe>, NotRun> {
+    pub fn find(&self, torch: &Torch) -> Result<Option<Executable>, NotRun> {
         let line = Line::of(&torch.version)?;
         Ok(entry(&self.place(line, torch).join(PROBE), line)?)
     }
@@ -198,7 +198,7 @@ impl Builder<'_> {
     ///
     /// # Errors
     /// When there is no probe then.
-    pub fn build(&self, torch: &Torch) -> Result<Probe, NotRun> {
+    pub fn build(&self, torch: &Torch) -> Result<Executable, NotRun> {
         if let Some(probe) = self.find(torch)? {
             return Ok(probe);
         }
@@ -239,7 +239,7 @@ impl Builder<'_> {
     }
 
     /// Builds beside, and renames.
-    fn make(&self, line: &'static Line, torch: &Torch, tools: &Tools, place: &Path) -> Result<Probe, NotRun> {
+    fn make(&self, line: &'static Line, torch: &Torch, tools: &Tools, place: &Path) -> Result<Executable, NotRun> {
         let begun = Instant::now();
         let folder = NewFolder::in_folder(&self.root(), &prefix(place))?;
         let compiler = self.lay_out(line, torch, tools, folder.path())?;
@@ -270,7 +270,7 @@ impl Builder<'_> {
         made.publish(place)?;
         fs::remove_file(&log)?;
         self.progress.note(&format!("built the native probe in {} s", built.seconds));
-        Ok(Probe { path: place.join(PROBE), line, built })
+        Ok(Executable { path: place.join(PROBE), line, built })
     }
 
     /// Writes the tree and the folder that stands for libtorch; returns the compiler to use.
@@ -406,11 +406,11 @@ fn whole(torch: &Torch) -> Result<(), NotRun> {
 }
 
 /// Returns a probe of the cache if it is there and whole.
-fn entry(path: &Path, line: &'static Line) -> Result<Option<Probe>, FsError> {
+fn entry(path: &Path, line: &'static Line) -> Result<Option<Executable>, FsError> {
     let Some(text) = fs::read_text(&path.with_file_name("built"))? else { return Ok(None) };
     let Ok(built) = serde_json::from_str::<Built>(&text) else { return Ok(None) };
     let whole = fs::size(path)? == Some(built.size);
-    Ok(whole.then(|| Probe { path: path.to_owned(), line, built }))
+    Ok(whole.then(|| Executable { path: path.to_owned(), line, built }))
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ mod line;
 mod tools;
 mod tree;
 
-pub use compile::{Builder, Built, NotRun, Probe, USUAL_LIMIT};
+pub use compile::{Builder, Built, Executable, NotRun, USUAL_LIMIT};
 pub use installed::Torch;
 pub use line::{LINES, Line, Minor, NoLine, Standing};
 pub use tools::{NoTools, Tools};

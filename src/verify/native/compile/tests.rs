@@ -61,7 +61,7 @@ impl Machine {
         Torch { folder: self.root.path().join("site/torch"), version: version.parse().unwrap() }
     }
 
-    fn build(&self, version: &str) -> Result<Probe, NotRun> {
+    fn build(&self, version: &str) -> Result<Executable, NotRun> {
         self.with(|builder| builder.build(&self.torch(version)))
     }
 
@@ -244,7 +244,8 @@ fn it_runs_with_the_libraries_of_the_environment_that_is_asked_about() {
     let machine = Machine::new(GOOD);
     let probe = machine.build("2.13.0").unwrap();
     let other = Torch { folder: "/elsewhere/site-packages/torch".into(), version: "2.13.0".parse().unwrap() };
-    let program = probe.program(&other, vec!["{}".into()], Duration::from_secs(9));
-    assert_eq!(program.env[LIBRARY_PATH], "/elsewhere/site-packages/torch/lib");
-    assert_eq!((program.env.len(), program.path), (2, probe.path));
+    let env = BTreeMap::from([("HOME".to_owned(), "/h".to_owned()), (LIBRARY_PATH.to_owned(), "/old".to_owned())]);
+    let asking = probe.probe(&other, env);
+    assert_eq!(asking.env[LIBRARY_PATH], "/elsewhere/site-packages/torch/lib");
+    assert_eq!((asking.env["HOME"].as_str(), asking.program), ("/h", probe.path));
 }
