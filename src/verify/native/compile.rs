@@ -80,6 +80,16 @@ const LIBRARY_SUFFIX: &str = if cfg!(target_os = "macos") { "dylib" } else { "so
 /// The probe's name, in the tree and in the cache.
 const PROBE: &str = "macml-probe";
 
+/// Runs a command in a folder, with all that it says in a file, where a person can look meanwhile: `sh -c SCRIPT sh FOLDER
+/// LOG COMMAND…`. The folder, because cargo heeds the settings of those around it. When macml is gone, by Ctrl-C or by
+/// worse, the command goes too instead of compiling for nobody.
+const SCRIPT: &str = r#"cd -- "$1" && log=$2 && shift 2 || exit
+(while kill -0 "$PPID"; do sleep 1; done; kill 0) >/dev/null 2>&1 &
+"$@" >"$log" 2>&1
+status=$?
+kill "$!"
+exit "$status""#;
+
 /// How many of the last lines of a failed build are shown.
 const LAST_LINES: usize = 12;
 
@@ -96,8 +106,8 @@ pub struct Builder<'a> {
     pub limit: Duration,
 }
 
-/// How long cargo is usually given. Measured: under two minutes with two cores; an old machine behind a slow line takes
-/// much longer.
+/// How long cargo is usually given. Measured: three to five minutes on one core, eleven on a part of one; an old machine
+/// behind a slow line takes longer.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// A probe that was built.
@@ -193,8 +203,8 @@ impl Builder<'_> {
         Ok(entry(&self.place(line, torch).join(PROBE), line)?)
     }
 
-    /// Returns the probe for a torch, and builds it first where it is not there. That compiles C++ for a minute or more
-    /// and gets crates from their registry: whoever calls this has asked.
+    /// Returns the probe for a torch, and builds it first where it is not there. That compiles C++ for minutes and
+    /// gets crates from their registry: whoever calls this has asked.
     ///
     /// # Errors
     /// When there is no probe then.
@@ -245,7 +255,7 @@ impl Builder<'_> {
         let compiler = self.lay_out(line, torch, tools, folder.path())?;
         let log = place.with_extension("log");
         let said = format!(
-            "building the native probe for torch {} with tch {} and `{}`, once: this takes a minute or two",
+            "building the native probe for torch {} with tch {} and `{}`, once: this takes a few minutes",
             torch.version,
             line.tch,
             tools.compiler.display()
@@ -293,12 +303,9 @@ impl Builder<'_> {
     }
 
     fn cargo(&self, tools: &Tools, compiler: &Path, folder: &Path, log: &Path) -> Program {
-        // The shell goes where the tree is, so that cargo finds no settings of a project at hand, and sends all that is said
-        // into a file, where a person can look while it runs.
-        let script = "cd -- \"$1\" && log=$2 && shift 2 && exec \"$@\" >\"$log\" 2>&1";
         let text = |path: &Path| OsString::from(path);
         let words = ["build", "--locked", "--bin", PROBE].map(OsString::from);
-        let head = ["-c".into(), script.into(), "sh".into(), text(folder), text(log), text(&tools.cargo)];
+        let head = ["-c".into(), SCRIPT.into(), "sh".into(), text(folder), text(log), text(&tools.cargo)];
         let mut env: BTreeMap<String, String> =
             PASSED.iter().filter_map(|name| Some(((*name).to_owned(), self.env.get(name)?.to_owned()))).collect();
         let path = |path: &Path| path.to_string_lossy().into_owned();

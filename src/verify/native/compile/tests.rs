@@ -114,7 +114,7 @@ fn a_probe_is_built_once_and_found_again() {
     let said = machine.said.0.lock().unwrap();
     let compiler = machine.root.path().join("bin/c++");
     let first = format!(
-        "building the native probe for torch 2.13.0+cu130 with tch 0.26 and `{}`, once: this takes a minute or two",
+        "building the native probe for torch 2.13.0+cu130 with tch 0.26 and `{}`, once: this takes a few minutes",
         compiler.display()
     );
     let expected = [
@@ -200,6 +200,29 @@ fn what_takes_too_long_is_ended() {
     assert_eq!(text(log), "working\n");
     assert!(begun.elapsed() < Duration::from_secs(60));
     assert_eq!(machine.kept(), [format!("{}.log", machine.digest("2.13.0"))]);
+}
+
+/// The outer shell stands for macml: it starts the script as macml does, and is gone before cargo is through.
+#[test]
+fn cargo_ends_when_macml_is_gone() {
+    let machine = Machine::new("echo $$ > \"$HOME/id\"; exec sleep 300");
+    let root = machine.root.path();
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let outer = r#"sh -c "$1" sh "$2" "$3" "$4" & until [ -s "$HOME/id" ]; do sleep 0.1; done"#;
+    let args = [outer.to_owned(), "sh".to_owned(), SCRIPT.to_owned(), text(root.to_owned()), text(root.join("log"))];
+    let words = ["-c".to_owned()].into_iter().chain(args).chain([text(root.join("bin/cargo"))]);
+    let env = [("PATH", "/usr/bin:/bin".to_owned()), ("HOME", text(root.to_owned()))];
+    let env: BTreeMap<String, String> = env.map(|(name, value)| (name.to_owned(), value)).into();
+    let sh = |args: Vec<OsString>| Program { path: "/bin/sh".into(), args, env: env.clone(), limit: machine.limit };
+    assert_eq!(process::run(&sh(words.map(OsString::from).collect())).unwrap().end, End::Code(0));
+    let id = fs::read_text(&root.join("id")).unwrap().unwrap();
+    // One that is dead and was not waited for still has a number.
+    let lives = format!("kill -0 {0} && ! ps -o stat= -p {0} | grep -q Z", id.trim());
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while process::run(&sh(vec!["-c".into(), lives.clone().into()])).unwrap().end == End::Code(0) {
+        assert!(Instant::now() < deadline, "it lives");
+        std::thread::sleep(Duration::from_millis(100));
+    }
 }
 
 #[test]
