@@ -48,6 +48,11 @@ mod unpack;
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
 mod matrix;
+// Probes that answer well, answer badly, break, hang and lie, through the real runner.
+mod verify;
+// Our probes in real frameworks, on this machine's processor (live).
+mod live_verify;
+
 // Pages and METADATA of the real index.
 mod live_index;
 // Environments from the real index: built, used, changed, killed, staged for Macs (live).
