@@ -44,7 +44,7 @@ impl Tools {
         let own = env.get("CARGO_HOME").map(PathBuf::from).or_else(|| Some(env.home()?.join(".cargo")));
         let usual = own.into_iter().map(|own| own.join("bin/cargo")).chain(USUAL_CARGO.map(|path| below(root, path)));
         let cargo = on_path(env, "cargo").chain(usual).find(|path| may_run(path)).ok_or(NoTools::Cargo)?;
-        let named = env.get("CXX").map(|name| on_path(env, name).collect()).unwrap_or_else(Vec::new);
+        let named = env.get("CXX").map(|name| on_path(env, name).collect::<Vec<_>>()).unwrap_or_default();
         let usual = ["c++", "g++", "clang++"].iter().flat_map(|name| on_path(env, name));
         let compiler = named.into_iter().chain(usual).find(|path| may_run(path) && !is_shim(root, path));
         Ok(Self { cargo, compiler: compiler.ok_or(NoTools::Compiler(INSTALL_COMPILER))? })
