@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use macml::progress::Progress;
 use macml::sys::Env;
@@ -281,8 +281,7 @@ fn first_line(program: &Path) -> String {
 
 /// Today in UTC.
 fn date() -> String {
-    let seconds = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs();
-    let output = Command::new("date").args(["-u", "-d", &format!("@{seconds}"), "+%F"]).output().unwrap();
+    let output = Command::new("date").args(["-u", "+%F"]).output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
