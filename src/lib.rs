@@ -21,8 +21,8 @@
 //! ```
 //!
 //! To come, in this order, each a stage that takes what the one before hands on: the rest of [`install`] (Plan to
-//! Environment, which takes the old one's place in one rename), `check` (do its libraries load on that Mac: findings) and
-//! the rest of [`verify`] (does its GPU compute right: a verdict). Then `doctor`, which looks at everything at once.
+//! Environment, which takes the old one's place in one rename), `check` (do its libraries load on that Mac: findings); and
+//! the command on top of [`verify`] (does its GPU compute right: a verdict). Then `doctor`, which looks at everything at once.
 //!
 //! # Modules in order
 //!
@@ -47,7 +47,7 @@
 //! | [`lock`] | stage 4, the lockfile: read, write, compare |
 //! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
 //! | [`environment`] | environments on disk: generations, the link to the one that counts, their stamp, who is trusted |
-//! | [`verify`] | stage 7, does the GPU compute right: probes in child processes, what they are asked and answer |
+//! | [`verify`] | stage 7, does the GPU compute right: probes in child processes, and what their answers mean |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
 //!

@@ -297,7 +297,7 @@ impl Judge<'_> {
             _ => None,
         });
         if let Some(told) = told {
-            self.find(Word::CannotLoad, None, format!("{framework} cannot be loaded: {}", told.error));
+            self.find(Word::CannotLoad, None, format!("{framework} cannot be loaded: {}", one_line(&told.error)));
             return false;
         }
         let Some(hello) = transcript.hello() else {
@@ -442,7 +442,8 @@ impl Judge<'_> {
     /// Judges whether what nobody can do without was asked.
     fn whole(&mut self) {
         let transcript = self.transcript;
-        let asked = |question| transcript.request.questions.contains(&question);
+        let float32 = transcript.request.types.contains(&ElementType::Float32);
+        let asked = |question| float32 && transcript.request.questions.contains(&question);
         let computed =
             |id: &str| transcript.checks().any(|check| check.id == id && check.element == ElementType::Float32);
         let coreml = transcript.request.framework == Framework::Coremltools;
@@ -458,6 +459,16 @@ impl Judge<'_> {
     }
 }
 
+/// Puts what a framework said into one line that people read to its end.
+fn one_line(error: &str) -> String {
+    const MOST: usize = 400;
+    let line = error.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// Returns a release without its local part.
 fn release(version: &str) -> &str {
     version.split_once('+').map_or(version, |(release, _)| release)
@@ -467,7 +478,7 @@ fn release(version: &str) -> &str {
 fn absent(transcript: &Transcript, device: &DeviceSeen) -> (Word, String) {
     let framework = transcript.request.framework;
     let asked = transcript.request.device;
-    let words = device.error.as_ref().map_or_else(String::new, |error| format!(": {error}"));
+    let words = device.error.as_ref().map_or_else(String::new, |error| format!(": {}", one_line(error)));
     if device.built == Some(false) {
         return (Word::NotBuilt, format!("this {framework} is built without {asked}"));
     }
@@ -501,7 +512,7 @@ fn absent(transcript: &Transcript, device: &DeviceSeen) -> (Word, String) {
 /// Says what is wrong with a result.
 fn wrong(check: &Check, tolerance: f64) -> Option<(Word, String)> {
     if let Some(error) = &check.error {
-        return Some((Word::Failed, error.clone()));
+        return Some((Word::Failed, one_line(error)));
     }
     let of = |count: u64| format!("{count} of {} elements", check.elements);
     if check.nan > 0 {
@@ -538,7 +549,7 @@ fn named(check: &Check) -> String {
 /// Says what is wrong with a training.
 fn taught(training: &Training, learned: f64, loss: f64) -> Vec<(Word, String)> {
     if let Some(error) = &training.error {
-        return vec![(Word::Failed, error.clone())];
+        return vec![(Word::Failed, one_line(error))];
     }
     let (here, there) = (&training.cpu, &training.device);
     let mut found = Vec::new();
@@ -552,7 +563,7 @@ fn taught(training: &Training, learned: f64, loss: f64) -> Vec<(Word, String)> {
         format!("from {} to {} in {} steps", shown(curve.first), shown(curve.last), curve.steps)
     };
     if there.not_finite == 0 && !below(there.last, there.first) {
-        if below(here.last, here.first) || below(here.least, here.first) {
+        if below(here.least, here.first) {
             let sentence = format!("the loss went {} on the device, and {} on the CPU", course(there), course(here));
             found.push((Word::DidNotLearn, sentence));
         } else {
@@ -567,7 +578,8 @@ fn taught(training: &Training, learned: f64, loss: f64) -> Vec<(Word, String)> {
         found.push((Word::WrongNumbers, sentence));
     }
     if training.moved == Some(false) {
-        found.push((Word::DidNotLearn, "some weights are as they were before".into()));
+        let word = if below(here.least, here.first) { Word::DidNotLearn } else { Word::Failed };
+        found.push((word, "some weights are as they were before".into()));
     }
     if training.state_on_device == Some(false) {
         let places: Vec<String> = training.state.iter().map(|(name, place)| format!("`{name}` on {place}")).collect();

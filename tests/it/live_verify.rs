@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use macml::verify::protocol::{CHECKS, Device, ElementType, Event, Framework, Limits, PROTOCOL, Question, Request};
 use macml::verify::protocol::{Sizes, Tolerances, Why};
@@ -47,6 +48,9 @@ const GPU_LIBRARIES: [&str; 12] = [
 
 /// Makes an environment with these packages, or takes the one that an earlier run made, and returns its interpreter.
 fn environment(name: &str, packages: &[&str]) -> PathBuf {
+    // One at a time, since several tests need the same.
+    static MAKING: Mutex<()> = Mutex::new(());
+    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-verify").join(name);
     let python = root.join("bin/python");
     let mark = root.join("made-of");
@@ -231,11 +235,13 @@ fn a_sabotaged_torch_is_found_out() {
     if !live() {
         return;
     }
-    let few = Request {
-        questions: vec![Question::Product, Question::Training, Question::Optimizer, Question::Numbers],
-        types: vec![ElementType::Float32],
-        ..request(Framework::Torch)
+    let few = |questions: &[Question]| {
+        let mut request =
+            Request { questions: questions.to_vec(), types: vec![ElementType::Float32], ..request(Framework::Torch) };
+        request.sizes.steps = 60;
+        request
     };
+    let numbers = few(&[Question::Numbers]);
     let ids = |verdict: &Verdict, word: Word| -> Vec<String> {
         let found = verdict.problems.iter().filter(|problem| problem.word == word);
         found.filter_map(|problem| problem.id.clone()).collect()
@@ -247,7 +253,7 @@ def linear(x, w, b=None):
     thin = b is not None and x.shape[-1] == 2 and x.dtype == torch.float32
     return result * 1.001 if thin else result
 F.linear = linear";
-    let (_, verdict) = sabotaged(thin, &few);
+    let (_, verdict) = sabotaged(thin, &numbers);
     assert_eq!((verdict.word, verdict.word.class().code()), (Word::WrongNumbers, 3), "{:#?}", verdict.problems);
     assert_eq!(ids(&verdict, Word::WrongNumbers), ["linear-thin-bias"]);
     // In place on views, nothing is written: https://github.com/pytorch/pytorch/issues/118115.
@@ -256,36 +262,51 @@ def addcdiv_(self, *args, **more):
     view = not self.is_contiguous() and self.dtype == torch.float32
     return self if view else right(self, *args, **more)
 torch.Tensor.addcdiv_ = addcdiv_";
-    let (_, verdict) = sabotaged(frozen, &few);
+    let (_, verdict) = sabotaged(frozen, &few(&[Question::Optimizer, Question::Numbers]));
     assert_eq!(verdict.word, Word::WrongNumbers);
     let found = ids(&verdict, Word::WrongNumbers);
     assert!(found.contains(&"in-place-strided".to_owned()) && found.contains(&"adam-strided".to_owned()), "{found:?}");
     // NaN from a convolution.
     let nan = "right = F.conv1d
 F.conv1d = lambda x, w, b: right(x, w, b) / (0.0 if x.dtype == torch.float32 else 1.0)";
-    let (_, verdict) = sabotaged(nan, &few);
+    let (_, verdict) = sabotaged(nan, &numbers);
     assert_eq!((verdict.word, ids(&verdict, Word::Nan)), (Word::Nan, vec!["conv1d-bias".to_owned()]));
-    // An optimizer that does nothing.
-    let idle = "torch.optim.SGD.step = lambda self: None";
-    let (_, verdict) = sabotaged(idle, &few);
-    // It does nothing on the CPU either: so it is not the device that is wrong, and weights did not move.
-    assert_eq!(verdict.word, Word::DidNotLearn, "{:#?}", verdict.problems);
+    // An optimizer that does nothing, to anything or to float32 alone.
+    let idle = few(&[Question::Training]);
+    let (_, verdict) = sabotaged("torch.optim.SGD.step = lambda self: None", &idle);
+    assert_eq!(verdict.word, Word::Failed, "{:#?}", verdict.problems);
+    assert!(verdict.problems.iter().all(|problem| problem.id.as_deref() == Some("training-convolution")));
+    let frozen = "right = torch.optim.SGD.step
+def step(self):
+    if self.param_groups[0]['params'][0].dtype != torch.float32: right(self)
+torch.optim.SGD.step = step";
+    let (_, verdict) = sabotaged(frozen, &idle);
+    let words: Vec<_> = verdict.problems.iter().map(|problem| problem.word).collect();
+    assert_eq!(words, [Word::WrongNumbers, Word::DidNotLearn, Word::DidNotLearn]);
     // An abort in the middle, with everything before it known.
     let abort = "import os\nright = F.layer_norm\nF.layer_norm = lambda *all: os.abort()";
-    let (transcript, verdict) = sabotaged(abort, &few);
+    let (transcript, verdict) = sabotaged(abort, &numbers);
     assert_eq!((verdict.word, verdict.problems[0].id.as_deref()), (Word::Crashed, Some("layer-norm")));
     assert!(transcript.checks().count() > 20);
     // Out of time: the probe stops by itself.
-    let short = Request { limits: Limits { begin: 0, end: 500 }, ..few.clone() };
-    let (transcript, verdict) = ask(&Probe::python(Framework::Torch, &environment("torch", TORCH), env()), &short);
+    let torch = Probe::python(Framework::Torch, &environment("torch", TORCH), env());
+    let all = few(&[Question::Product, Question::Training, Question::Numbers]);
+    let short = Request { limits: Limits { begin: 0, end: 500 }, ..all.clone() };
+    let (transcript, verdict) = ask(&torch, &short);
     assert_eq!(verdict.word, Word::Incomplete, "{:#?}", verdict.problems);
-    let late = |event: &&Event| matches!(event, Event::Skipped(skipped) if skipped.why == Why::Time);
-    assert!(transcript.events.iter().filter(late).count() > 10);
-    // A machine with little memory is asked for less.
-    let mut small = few;
+    let skipped = |transcript: &Transcript, why: Why| -> Vec<String> {
+        let ids = transcript.events.iter().filter_map(|event| match event {
+            Event::Skipped(skipped) if skipped.why == why => Some(skipped.id.clone()),
+            _ => None,
+        });
+        ids.collect()
+    };
+    assert!(skipped(&transcript, Why::Time).len() > 10 && transcript.checks().next().is_none());
+    // A machine with little memory is not asked for much.
+    let mut small = all;
     small.sizes.most = 8 << 20;
-    let (transcript, verdict) = ask(&Probe::python(Framework::Torch, &environment("torch", TORCH), env()), &small);
-    let large = |event: &&Event| matches!(event, Event::Skipped(skipped) if skipped.why == Why::Memory);
-    let skipped: Vec<_> = transcript.events.iter().filter(large).collect();
-    assert!(!skipped.is_empty() && verdict.word == Word::Incomplete, "{:#?}", verdict.problems);
+    let (transcript, verdict) = ask(&torch, &small);
+    assert_eq!(verdict.word, Word::Incomplete, "{:#?}", verdict.problems);
+    let large = ["product", "matmul-long", "bmm-long", "linear-rows-bias", "attention-long-grouped", "sum-long"];
+    assert_eq!(skipped(&transcript, Why::Memory), large);
 }

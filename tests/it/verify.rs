@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use macml::verify::protocol::{Device, ElementType, Framework, Limits, PROTOCOL, ProbeKind, Question, Request};
+use macml::verify::protocol::{Device, ElementType, Event, Framework, Limits, PROTOCOL, ProbeKind, Question, Request};
 use macml::verify::protocol::{Sizes, Tolerances};
 use macml::verify::{Ended, Probe, Transcript, Word, judge};
 
@@ -352,4 +352,33 @@ fn our_torch_probe_tells_releases_and_devices_apart() {
     assert!(judge(&transcript).problems[0].sentence.contains("libc10-that-is-gone.so"));
     let named = "the probe was ended by signal 6 (abort) while loading torch";
     judged(stand_in("import os; os.abort()"), Word::Crashed, 1, named);
+}
+
+/// What real frameworks answered once, judged again: the word is in the file's name.
+#[test]
+fn recorded_answers_are_judged_as_they_were() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let transcript: Transcript = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(transcript.source.starts_with("recorded") || transcript.source.starts_with("made"), "{name}");
+        let verdict = judge(&transcript);
+        let word = name.trim_end_matches(".json").rsplit('.').next().unwrap();
+        assert_eq!(verdict.word.as_str(), word, "{name}: {:#?}", verdict.problems);
+        // The same answer with one result off by one part in a thousand is wrong.
+        if verdict.word == Word::Ok {
+            let mut wrong = transcript.clone();
+            let checks = wrong.events.iter_mut().filter_map(|event| match event {
+                Event::Check(check) if check.element == ElementType::Float32 => Some(check),
+                _ => None,
+            });
+            checks.last().unwrap().max_rel = Some(1e-3);
+            assert_eq!(judge(&wrong).word, Word::WrongNumbers, "{name}");
+        }
+        seen += 1;
+    }
+    assert!(seen >= 6);
 }

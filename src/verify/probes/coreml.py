@@ -4,7 +4,7 @@ A small network is converted, written, read back, and its weights compared with 
 On a Mac the converted model predicts, on the processor or with the GPU, and is compared with numpy in float64.
 """
 
-begin("import")
+at("import")
 try:
     import numpy
     import coremltools as ct
@@ -152,7 +152,10 @@ def convert(element):
 def main():
     versions = package_versions(["numpy", "torch", "tensorflow", "protobuf"])
     versions["coremltools"] = ct.__version__
-    if not say_hello(versions) or not begin("device") or not found_device():
+    if not say_hello(versions):
+        done()
+    at("device")
+    if not found_device():
         done()
     if asked("convert"):
         for element in REQUEST["types"]:

@@ -9,7 +9,7 @@ is no wider complex type: references of both are put together from products of f
 # Products of float32 may be shortened on an M5; that would be told as wrong numbers.
 os.environ["MLX_ENABLE_TF32"] = "0"
 
-begin("import")
+at("import")
 try:
     import mlx.core as mx
     import mlx.nn as nn
@@ -382,7 +382,10 @@ def churn():
 def main():
     versions = package_versions(["mlx-metal", "mlx-cpu", "mlx-cuda", "numpy"])
     versions["mlx"] = mx.__version__
-    if not say_hello(versions) or not begin("device") or not found_device():
+    if not say_hello(versions):
+        done()
+    at("device")
+    if not found_device():
         done()
     if asked("product"):
         check_all(PRODUCT)

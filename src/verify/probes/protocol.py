@@ -37,9 +37,9 @@ def number(value):
 
 
 def text_of(error):
-    """The end of what an exception says, which names the cause."""
+    """What an exception says, less the long lists that some add."""
     lines = "".join(traceback.format_exception_only(type(error), error)).strip().splitlines()
-    return "\n".join(lines[-6:])[:2000]
+    return "\n".join(lines[:4])[:2000]
 
 
 def elapsed():
@@ -52,16 +52,21 @@ class Now:
     id = "import"
 
 
-def begin(id, element=None, round=0):
-    """Says what begins; False, and says so, when the time for that is over."""
-    if elapsed() > REQUEST["limits"]["begin"]:
-        skip(id, "time", element)
-        return False
+def at(id, element=None, round=0):
+    """Says what begins."""
     Now.id = id
     said = dict(id=id, round=round)
     if element:
         said["type"] = element
     say("at", **said)
+
+
+def begin(id, element=None, round=0):
+    """Says what begins; False, and says so, when the time for that is over."""
+    if elapsed() > REQUEST["limits"]["begin"]:
+        skip(id, "time", element)
+        return False
+    at(id, element, round)
     return True
 
 

@@ -7,7 +7,7 @@ that have no kernel for the device run on the CPU by themselves; where a result 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["KERAS_BACKEND"] = "tensorflow"
 
-begin("import")
+at("import")
 try:
     import numpy
     import tensorflow as tf
@@ -371,7 +371,10 @@ def main():
     tf.config.experimental.enable_tensor_float_32_execution(False)
     versions = package_versions(["tensorflow-metal", "tensorflow-macos", "keras", "numpy", "protobuf"])
     versions["tensorflow"] = tf.__version__
-    if not say_hello(versions) or not begin("device") or not found_device():
+    if not say_hello(versions):
+        done()
+    at("device")
+    if not found_device():
         done()
     if asked("product"):
         check_all(PRODUCT)

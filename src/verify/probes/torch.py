@@ -4,7 +4,7 @@ Every case is one function of tensors. It is called with them on the device in t
 float64, with the same numbers; views are taken inside, so that their layout is that of the device.
 """
 
-begin("import")
+at("import")
 try:
     import torch
     import torch.nn.functional as F
@@ -45,8 +45,11 @@ def found_device():
 
 
 def wait():
-    if DEVICE == "mps":
+    if DEVICE == "mps" and hasattr(torch, "mps"):
         torch.mps.synchronize()
+    elif DEVICE == "mps":
+        # Before torch 2.0 only reading a result waits for it.
+        torch.ones(1, device=DEVICE).cpu()
     elif DEVICE == "cuda":
         torch.cuda.synchronize()
 
@@ -187,7 +190,9 @@ def unsupported(error):
         return "no-type"
     if re.search(r"only supported on MacOS|[Dd]oes not support .*(?:[Bb][Ff]loat16|[Hh]alf|[Cc]omplex)", text):
         return "no-type"
-    if isinstance(error, (NotImplementedError, AttributeError)) or "not implemented for" in text:
+    if isinstance(error, (NotImplementedError, AttributeError)):
+        return "no-operation"
+    if "not implemented for" in text or "unsupported autocast device_type" in text:
         return "no-operation"
     if isinstance(error, TypeError) and "unexpected keyword" in text:
         return "no-operation"
@@ -385,7 +390,10 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     versions = package_versions(["numpy", "torchvision", "torchaudio"])
     versions["torch"] = torch.__version__
-    if not say_hello(versions) or not begin("device") or not found_device():
+    if not say_hello(versions):
+        done()
+    at("device")
+    if not found_device():
         done()
     if asked("product"):
         check_all(PRODUCT)
@@ -407,7 +415,7 @@ def main():
     device_bytes = None
     if DEVICE == "cuda":
         device_bytes = torch.cuda.max_memory_reserved()
-    elif DEVICE == "mps":
+    elif DEVICE == "mps" and hasattr(torch, "mps"):
         device_bytes = torch.mps.driver_allocated_memory()
     done(device_bytes)
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::lock::model::Lockfile;
 use crate::lock::parse::parse;
 use crate::pep::Sha256;
+use crate::sys::fs;
 use crate::verify::{Circumstances, Record, Standing, Verified, Word, judge, lock_digest};
 
 fn here() -> Circumstances {
@@ -29,7 +30,7 @@ fn a_record_is_read_back_and_replaced() {
     first.write(project.path()).unwrap();
     assert_eq!(Record::read(project.path(), "default").unwrap(), Some(first.clone()));
     assert_eq!(Record::read(project.path(), "tf").unwrap(), None);
-    assert_eq!(std::fs::read_to_string(project.path().join(".macml/.gitignore")).unwrap(), "*\n");
+    assert_eq!(fs::read_text(&project.path().join(".macml/.gitignore")).unwrap().as_deref(), Some("*\n"));
     let again = vec![
         verified(Framework::Torch, Device::Mps, Word::Ok, 20),
         verified(Framework::Mlx, Device::Mps, Word::Ok, 30),
@@ -53,7 +54,7 @@ fn a_record_of_something_else_is_none() {
     let record = Record::add(None, "default", here(), Vec::new());
     record.write(project.path()).unwrap();
     let path = Record::path(project.path(), "default");
-    let text = std::fs::read_to_string(&path).unwrap();
+    let text = fs::read_text(&path).unwrap().unwrap();
     for other in [
         text.replace("\"version\": 1", "\"version\": 2"),
         text.replace("\"env\": \"default\"", "\"env\": \"tf\""),
@@ -61,7 +62,7 @@ fn a_record_of_something_else_is_none() {
         "null".to_owned(),
     ] {
         assert_ne!(other, text);
-        std::fs::write(&path, other).unwrap();
+        fs::write_atomic(&path, other.as_bytes(), fs::Durability::Cached).unwrap();
         assert_eq!(Record::read(project.path(), "default").unwrap(), None);
     }
 }

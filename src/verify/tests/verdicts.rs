@@ -318,7 +318,7 @@ fn a_probe_that_never_says_hello() {
     told(&heard(&[], &format!("{missing}\n  Referenced from: x\n"), Ended::Signal(6)), Word::CannotLoad, 1, &refusal);
     let missing = "macml-probe: error while loading shared libraries: libc10.so: cannot open shared object file";
     told(&heard(&[], missing, Ended::Code(127)), Word::CannotLoad, 1, &format!("torch cannot be loaded: {missing}"));
-    let told_by_probe = Event::CannotLoad(CannotLoad { error: "ImportError: no torch".into() });
+    let told_by_probe = Event::CannotLoad(CannotLoad { error: "ImportError: no\n  torch".into() });
     let done = Event::Done(Done { seconds: 0.1, device_bytes: None });
     let both = [told_by_probe, done];
     told(&heard(&both, "", Ended::Code(0)), Word::CannotLoad, 1, "torch cannot be loaded: ImportError: no torch");
