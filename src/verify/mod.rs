@@ -16,6 +16,8 @@ mod record;
 mod transcript;
 mod verdict;
 
+pub mod native;
+
 pub use probe::Probe;
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
 pub use transcript::{Ended, Printed, Transcript};

@@ -61,6 +61,8 @@ mod live_verify;
 
 // Pages and METADATA of the real index.
 mod live_index;
+// The native probe, built and run against real torches (live), and the records of that.
+mod live_native;
 // That the knowledge can be true: its rules can match a release, and what they quote exists (live).
 mod knowledge_evidence;
 // macml and uv on the same real lists.

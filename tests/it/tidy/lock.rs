@@ -6,15 +6,26 @@ use std::collections::BTreeMap;
 const BANNED: [&str; 5] = ["openssl", "openssl-sys", "native-tls", "aws-lc-rs", "aws-lc-sys"];
 
 /// Crates that are there in two or more incompatible versions, and who holds on to the older one.
-const TWICE: [(&str, &str); 8] = [
+const TWICE: [(&str, &str); 19] = [
     ("base64", "boon, in tests only, is a release behind"),
+    ("block-buffer", "follows sha2, in the native probe only"),
+    ("constant_time_eq", "follows zip, in the native probe only"),
     ("core-foundation", "system-configuration, which reads the Mac's proxy settings, is a release behind"),
+    ("cpufeatures", "follows sha2, in the native probe only"),
+    ("crypto-common", "follows sha2, in the native probe only"),
+    ("digest", "follows sha2, in the native probe only"),
     ("embedded-io", "postcard names two in optional features; neither is compiled"),
     ("getrandom", "ring stays on 0.2 and ahash on 0.3"),
     ("r-efi", "follows getrandom, on UEFI only"),
+    ("rand", "tch, in the native probe only, is on 0.8"),
+    ("rand_core", "follows rand"),
+    ("sha2", "the zip that tch has, in the native probe only, is releases behind"),
     ("syn", "the ecosystem is on its way from 2 to 3; build time only"),
     ("synstructure", "follows syn"),
+    ("thiserror", "tch, in the native probe only, is on 1"),
+    ("thiserror-impl", "follows thiserror"),
     ("windows-sys", "ring is on 0.52; Windows only"),
+    ("zip", "tch, in the native probe only, is on 0.6; its files of weights are read with that"),
 ];
 
 /// Returns the versions of every crate in a Cargo.lock.
