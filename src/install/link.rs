@@ -6,15 +6,19 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::marker::CachedFile;
-use super::plan::{Plan, PlannedWheel, Source};
+use super::plan::{Plan, Planned, PlannedWheel, Source};
 use super::unpack::is_untouched;
 use crate::pep::{Sha256, WheelName};
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 use crate::sys::tree;
 use crate::sys::tree::{Mode, NewFile};
+
+/// How many files a thread takes at once: neighbours, so that each folder is mostly made by one.
+const AT_ONCE: usize = 256;
 
 /// How files get from the cache into an environment: what `--link-mode` takes.
 ///
@@ -134,48 +138,47 @@ impl Linker {
         Self { mode, mac: cfg!(target_os = "macos"), impossible: Vec::new(), linked: Linked::default() }
     }
 
-    /// Makes the files of a plan below a folder in which none of them is yet.
+    /// Makes the files of a plan below a folder in which none of them is yet, on several threads: most of the time goes
+    /// into what the file system does for each folder and each name.
     ///
     /// # Errors
     /// When a file of the cache was touched: all wheels of which that is so are named, and the folder holds a part of the
     /// tree. When something cannot be written.
-    pub fn link(mut self, plan: &Plan, root: &Path) -> Result<Linked, LinkError> {
-        let outcome = self.link_all(plan, root);
-        outcome.map_err(|error| match error {
-            LinkError::File(cause) if is_full(&cause) => LinkError::Full { folder: root.to_owned(), cause },
-            other => other,
-        })?;
-        Ok(self.linked)
-    }
-
-    fn link_all(&mut self, plan: &Plan, root: &Path) -> Result<(), LinkError> {
+    pub fn link(self, plan: &Plan, root: &Path) -> Result<Linked, LinkError> {
         fs::create_folder(root)?;
-        let mut made: HashSet<&str> = HashSet::new();
-        let mut damaged: BTreeMap<usize, Damage> = BTreeMap::new();
-        for (path, planned) in &plan.files {
-            make_folders(root, path, &mut made)?;
-            let to = root.join(path);
-            let (bytes, mode) = match &planned.source {
-                Source::Text(bytes) => (bytes, Mode::PLAIN),
-                Source::Command(bytes) => (bytes, Mode::PROGRAM),
-                // One file tells enough of a wheel.
-                Source::Cached(_) if damaged.contains_key(&planned.owner) => continue,
-                Source::Cached(file) => {
-                    let wheel = &plan.wheels[planned.owner];
-                    if !self.link_file(wheel, file, &to)? {
-                        let damage =
-                            Damage { wheel: wheel.name.clone(), sha256: wheel.sha256, path: file.path.clone() };
-                        damaged.insert(planned.owner, damage);
-                    }
-                    continue;
+        let files: Vec<(&String, &Planned)> = plan.files.iter().collect();
+        let parts: Vec<&[(&String, &Planned)]> = files.chunks(AT_ONCE).collect();
+        let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let work = || {
+            let mut part = Part { linker: self.clone(), plan, root, made: HashSet::new(), damaged: BTreeMap::new() };
+            while !failed.load(Ordering::Relaxed)
+                && let Some(files) = parts.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                if let Err(error) = part.link(files) {
+                    failed.store(true, Ordering::Relaxed);
+                    return Err(error);
                 }
-            };
-            let mut new = NewFile::create(&to, mode)?;
-            new.write(bytes)?;
-            new.finish(None)?;
-            self.linked.written += 1;
+            }
+            Ok(part)
+        };
+        let others = tree::workers().min(parts.len()).saturating_sub(1);
+        let all = std::thread::scope(|scope| {
+            let others: Vec<_> = (0..others).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let others = others.into_iter().map(|other| other.join().expect("linking does not panic"));
+            std::iter::once(own).chain(others).collect::<Vec<_>>()
+        });
+        let mut linked = Linked::default();
+        let mut damaged = BTreeMap::new();
+        for part in all {
+            let part = part.map_err(|error| match error {
+                cause if is_full(&cause) => LinkError::Full { folder: root.to_owned(), cause },
+                cause => LinkError::File(cause),
+            })?;
+            linked.add(part.linker.linked);
+            damaged.extend(part.damaged);
         }
-        if damaged.is_empty() { Ok(()) } else { Err(LinkError::Damaged(damaged.into_values().collect())) }
+        if damaged.is_empty() { Ok(linked) } else { Err(LinkError::Damaged(damaged.into_values().collect())) }
     }
 
     /// Makes one file; `false` when the cache's is not what it was.
@@ -221,6 +224,56 @@ impl Linker {
             last = Some(error);
         }
         Err(last.expect("a copy is always tried"))
+    }
+}
+
+/// What one thread makes of a tree.
+struct Part<'a> {
+    linker: Linker,
+    plan: &'a Plan,
+    root: &'a Path,
+    /// Folders that are there.
+    made: HashSet<&'a str>,
+    /// Wheels of which a file was touched, by their place in the plan.
+    damaged: BTreeMap<usize, Damage>,
+}
+
+impl<'a> Part<'a> {
+    fn link(&mut self, files: &[(&'a String, &'a Planned)]) -> Result<(), FsError> {
+        for (path, planned) in files {
+            make_folders(self.root, path, &mut self.made)?;
+            let to = self.root.join(path);
+            let (bytes, mode) = match &planned.source {
+                Source::Text(bytes) => (bytes, Mode::PLAIN),
+                Source::Command(bytes) => (bytes, Mode::PROGRAM),
+                // One file tells enough of a wheel.
+                Source::Cached(_) if self.damaged.contains_key(&planned.owner) => continue,
+                Source::Cached(file) => {
+                    let wheel = &self.plan.wheels[planned.owner];
+                    if !self.linker.link_file(wheel, file, &to)? {
+                        let damage =
+                            Damage { wheel: wheel.name.clone(), sha256: wheel.sha256, path: file.path.clone() };
+                        self.damaged.insert(planned.owner, damage);
+                    }
+                    continue;
+                }
+            };
+            let mut new = NewFile::create(&to, mode)?;
+            new.write(bytes)?;
+            new.finish(None)?;
+            self.linker.linked.written += 1;
+        }
+        Ok(())
+    }
+}
+
+impl Linked {
+    fn add(&mut self, other: Self) {
+        self.cloned += other.cloned;
+        self.hard_linked += other.hard_linked;
+        self.copied += other.copied;
+        self.written += other.written;
+        self.fell_back = self.fell_back.take().or(other.fell_back);
     }
 }
 

@@ -203,6 +203,12 @@ pub fn copy_file(from: &Path, to: &Path) -> Result<(), FsError> {
     new.set_permissions(found.permissions()).map_err(&error)
 }
 
+/// Returns how many threads are worth having for work that is mostly the file system's: more only wait for each other.
+pub fn workers() -> usize {
+    const MOST: usize = 6;
+    std::thread::available_parallelism().map_or(2, usize::from).clamp(1, MOST)
+}
+
 /// Makes a folder, whose own folder must exist; one that is there already will do.
 ///
 /// # Errors

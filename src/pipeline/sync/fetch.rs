@@ -25,13 +25,11 @@ use crate::resolve::resolution::Origin;
 use crate::sys::disk;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
+use crate::sys::tree;
 
 use super::Amount;
 use super::Error;
 use super::select::Chosen;
-
-/// How many threads unpack at most: more only wait for the disk.
-const MOST_THREADS: usize = 6;
 
 /// How often a wheel is got anew that others remove again and again.
 const MOST_TRIES: usize = 4;
@@ -95,7 +93,7 @@ impl Fetch<'_> {
     fn present(&self, chosen: &[Chosen<'_>]) -> Result<HashMap<Sha256, Unpacked>, FsError> {
         let (next, (sender, found)) = (AtomicUsize::new(0), mpsc::channel());
         std::thread::scope(|scope| {
-            for _ in 0..threads().min(chosen.len()) {
+            for _ in 0..tree::workers().min(chosen.len()) {
                 let (cache, next, sender) = (self.cache, &next, sender.clone());
                 scope.spawn(move || {
                     while let Some(one) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
@@ -152,7 +150,7 @@ impl Fetch<'_> {
         let (arrived, (done, unpacked)) = (Mutex::new(arrived), mpsc::channel());
         let mut failed = None;
         std::thread::scope(|scope| {
-            for _ in 0..threads().min(missing.len()) {
+            for _ in 0..tree::workers().min(missing.len()) {
                 let (cache, arrived, locked, done) = (self.cache, &arrived, &locked, done.clone());
                 scope.spawn(move || {
                     loop {
@@ -219,8 +217,4 @@ fn keep(outcome: Result<Option<Unpacked>, Error>, there: &mut HashMap<Sha256, Un
         Ok(None) => {}
         Err(error) => drop(failed.get_or_insert(error)),
     }
-}
-
-fn threads() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from).clamp(1, MOST_THREADS)
 }

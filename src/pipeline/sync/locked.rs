@@ -97,7 +97,10 @@ pub(super) fn read(request: &Request<'_>, connect: Connect<'_>, progress: &dyn P
         }
         Staleness::Solve => {
             let job = job(if request.writes { pipeline::Purpose::Write } else { pipeline::Purpose::Show });
-            if !envs.iter().all(|env| present.keep(&job, env, &project, &folder).is_some()) {
+            // Also what is locked and no longer declared makes a lock stale.
+            if !present.stale(&project, &envs).is_empty()
+                || !envs.iter().all(|env| present.keep(&job, env, &project, &folder).is_some())
+            {
                 solved = Some(pipeline::lock(&job, connect, progress)?);
             }
         }
