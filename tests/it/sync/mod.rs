@@ -394,3 +394,33 @@ fn what_is_only_looked_at_leaves_the_cache_as_it_is() {
     here.sync().says(0, &["ready"]);
     assert_eq!(wheels(), 0);
 }
+
+/// A Python that was chosen by hand stays the environment's: `run` and the next sync ask no more for it.
+#[test]
+fn a_python_that_was_named_once_stays() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    // The same Python by another path, in an environment of conda, which it says.
+    let bin = here.path().join("miniforge3/envs/mine/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::create_dir_all(here.path().join("miniforge3/envs/mine/conda-meta")).unwrap();
+    let named = bin.join(format!("python{}", python().1));
+    std::os::unix::fs::symlink(&python().0, &named).unwrap();
+    let first = here.run(&["sync", "--python", named.to_str().unwrap()]);
+    first.says(0, &["ready", "is of conda's environment `mine`"]);
+    assert_eq!(std::fs::read_link(here.generation().join("bin/python")).unwrap(), named);
+    // Nothing names it now, and another one comes first.
+    let folder = python().0.parent().unwrap().display().to_string();
+    let vars = [("PATH", &*folder), ("MACML_PYTHON", "")];
+    let before = here.generation();
+    for words in [&["run", "python", "-c", ""][..], &["sync"]] {
+        let output = here.project.run_with(&vars, words);
+        output.says(0, &[]);
+        output.never_says(&["ready"]);
+    }
+    assert_eq!(here.generation(), before);
+    // It goes with what it was chosen for.
+    std::fs::remove_file(&named).unwrap();
+    here.project.run_with(&vars, &["sync"]).says(0, &["ready"]);
+    assert_ne!(std::fs::read_link(here.generation().join("bin/python")).unwrap(), named);
+}

@@ -126,7 +126,7 @@ pub(crate) struct SyncArgs {
     #[arg(long, value_name = "NAME|URL")]
     pub(crate) mirror: Vec<String>,
 
-    /// Build with this Python, a program or a folder with one [env: MACML_PYTHON]
+    /// Build with this Python, a program or a folder with one, which stays while it fits [env: MACML_PYTHON]
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
 
