@@ -3,6 +3,7 @@
 mod failing;
 mod kills;
 mod live;
+mod mac;
 mod staging;
 mod wheels;
 
