@@ -420,6 +420,10 @@ fn a_python_that_was_named_once_stays() {
         output.never_says(&["ready"]);
     }
     assert_eq!(here.generation(), before);
+    // It is the same file by both paths, so only the path tells which of them counts.
+    let json = here.project.run_with(&vars, &["sync", "--output-format", "json"]).json_as("sync.schema.json");
+    let shown = named.display().to_string().replace(&here.path().display().to_string(), "[HERE]");
+    assert_eq!(json["environments"][0]["interpreter"], shown);
     // It goes with what it was chosen for.
     std::fs::remove_file(&named).unwrap();
     here.project.run_with(&vars, &["sync"]).says(0, &["ready"]);
