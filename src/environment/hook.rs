@@ -30,8 +30,17 @@ pub struct Prompt<'a> {
     pub state: &'a Path,
     /// This user's folder for macml's own files.
     pub data: Option<&'a Path>,
+    /// This user's folder, below which other programs keep folders in step.
+    pub home: Option<&'a Path>,
     /// Whether it is the first prompt of a shell, whose start may have set PATH anew.
     pub first: bool,
+}
+
+impl Prompt<'_> {
+    /// Finds where the environment lies, as those who build it do.
+    fn place(&self) -> Option<Place> {
+        Place::within(self.project?, self.env, self.home, self.data).ok()
+    }
 }
 
 /// What is to be done.
@@ -202,9 +211,7 @@ pub fn follow(prompt: &Prompt<'_>, env: &Env) -> Followed {
 /// Decides what happens where somebody else undoes it and asks again: direnv.
 pub fn enter(prompt: &Prompt<'_>, env: &Env) -> Followed {
     let mut followed = Followed::default();
-    let Some(place) = prompt.project.and_then(|project| Place::of(project, prompt.env, prompt.data).ok()) else {
-        return followed;
-    };
+    let Some(place) = prompt.place() else { return followed };
     followed.watch = [FILES[0], FILES[1]].iter().map(|name| place.project.join(name)).collect();
     followed.watch.extend([Built::path(prompt.state, &place), place.link.clone(), place.link.join("bin")]);
     match known(prompt.state, &place, env) {
@@ -224,7 +231,7 @@ fn step(prompt: &Prompt<'_>, variables: &mut Variables<'_>, told: &mut Vec<Told>
     let active = env.get("VIRTUAL_ENV");
     let ours = |entered: &Entered| entered.set.get("VIRTUAL_ENV").and_then(|was| was.now.as_deref()) == active;
     let by_hand = !env.is_text("VIRTUAL_ENV") || (active.is_some() && !entered.as_ref().is_some_and(ours));
-    let place = prompt.project.and_then(|project| Place::of(project, prompt.env, prompt.data).ok());
+    let place = prompt.place();
     let is_here = |entered: &Entered| {
         place.as_ref().is_some_and(|place| place.project == entered.project && place.env == entered.env)
     };

@@ -48,7 +48,7 @@ def distributions():
     paths = list(dict.fromkeys([sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]))
     found = {}
     for distribution in metadata.distributions(path=paths):
-        name = distribution.metadata["Name"]
+        name = distribution.metadata.get("Name")
         if name:
             found.setdefault(normal(name), distribution)
     return [found[name] for name in sorted(found)]
@@ -140,7 +140,7 @@ def show(options, names):
         print("Version:", one.version)
         fields = ("Summary", "Home-page", "Author", "Author-email", "License-Expression", "License")
         for field in fields:
-            value = (text[field] or "").partition("\n")[0]
+            value = text.get(field, "").partition("\n")[0]
             if value or field != "License-Expression":
                 print(field + ": " + value)
         print("Location:", one.locate_file(""))

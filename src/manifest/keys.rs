@@ -128,7 +128,7 @@ impl Text {
             Self::Package => PACKAGE_NAME,
             Self::IndexName => r"^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$",
             Self::Sha256 => r"^[0-9a-fA-F]{64}$",
-            Self::IndexUrl => r"^[Hh][Tt][Tt][Pp][Ss]?://[^@/?#]+(/[^?#]*)?$",
+            Self::IndexUrl => r"^[Hh][Tt][Tt][Pp][Ss]?://(:?@)?[^@/?#]+(/[^?#]*)?$",
             Self::WheelUrl => r"^([Hh][Tt][Tt][Pp][Ss]?|[Ff][Ii][Ll][Ee])://[^?#]+\.whl$",
             Self::WheelPath => r"\.whl$",
             Self::Extends => "^default$",

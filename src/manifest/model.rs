@@ -26,6 +26,16 @@ pub struct Manifest {
     pub run_env: BTreeMap<String, String>,
 }
 
+impl Manifest {
+    /// Returns what a prompt shows in an environment.
+    pub fn prompt(&self, env: &str) -> String {
+        match env {
+            "default" => self.name.clone(),
+            other => format!("{}:{other}", self.name),
+        }
+    }
+}
+
 /// One environment to be solved on its own.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EnvSpec {

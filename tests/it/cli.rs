@@ -43,6 +43,73 @@ fn help_and_version_are_answers() {
     }
 }
 
+/// Returns every help page, by the words that ask for it.
+fn help_pages() -> Vec<(Vec<String>, String)> {
+    let project = Project::empty();
+    let mut pages = Vec::new();
+    let mut open = vec![Vec::<String>::new()];
+    while let Some(words) = open.pop() {
+        let asked: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+        let page = project.run(&asked).stdout;
+        // Verbs stand above what is global, a verb's own verbs under a heading.
+        let from = if words.is_empty() { Some(0) } else { page.find("\nCommands:\n") };
+        let to = page.find(if words.is_empty() { "\nGlobal options:" } else { "\nOptions:" });
+        if let Some(list) = from.and_then(|from| page.get(from..to?)) {
+            let verbs = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+            let verbs = verbs.filter(|verb| !verb.is_empty() && *verb != "help");
+            open.extend(verbs.map(|verb| [&words[..], &[verb.to_owned()]].concat()));
+        }
+        pages.push((words, page));
+    }
+    assert!(pages.iter().any(|(words, _)| words.join(" ") == "cache prune"), "{:?}", pages.len());
+    pages
+}
+
+/// A line that ends early in the middle of a sentence was broken by hand, for a terminal of another width.
+#[test]
+fn help_is_broken_into_lines_by_the_terminal_s_width() {
+    for (words, page) in help_pages() {
+        let lines: Vec<&str> = page.lines().collect();
+        for pair in lines.windows(2) {
+            let prose = |line: &str| !line.is_empty() && !line.starts_with(' ');
+            let ends = pair[0].ends_with(['.', ':']);
+            let next = pair[1].split(' ').next().unwrap_or_default().chars().count();
+            let early = pair[0].chars().count() + 1 + next <= 100;
+            assert!(!(prose(pair[0]) && prose(pair[1]) && early && !ends), "{words:?}: {}\n{}", pair[0], pair[1]);
+        }
+    }
+}
+
+#[test]
+fn every_variable_that_counts_stands_in_a_help_page() {
+    fn read(folder: &std::path::Path, texts: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true if path.file_name().unwrap() != "tests" => read(&path, texts),
+                false if path.extension().is_some_and(|end| end == "rs") => {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    texts.push(text.split("#[cfg(test)]").next().unwrap().to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut texts = Vec::new();
+    read(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut texts);
+    let name = |text: &str| {
+        let end = text.find(|one: char| !one.is_ascii_uppercase() && one != '_').unwrap_or(text.len());
+        text[..end].to_owned()
+    };
+    // As a text of its own, not as a part of another name.
+    let named = texts.iter().flat_map(|text| text.split("\"MACML_").skip(1).map(name));
+    let named: std::collections::BTreeSet<String> = named.map(|rest| format!("MACML_{rest}")).collect();
+    assert!(named.contains("MACML_OFFLINE") && named.contains("MACML_INDEX_"), "{named:?}");
+    let pages: String = help_pages().into_iter().map(|(_, page)| page).collect();
+    let missing: Vec<&String> = named.iter().filter(|name| !pages.contains(name.as_str())).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
 #[test]
 fn usage_errors_are_told_on_stderr_with_2() {
     let project = Project::new(VALID);

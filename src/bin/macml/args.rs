@@ -30,6 +30,10 @@ const GROUPS: &[(&str, &[&str])] = &[
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
 #[derive(clap::Parser, Debug)]
 #[command(name = "macml", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
+#[command(after_help = "\
+Variables that no option stands for: MACML_MIRROR_ONLY asks mirrors alone, never the index behind them; \
+MACML_INDEX_NAME_USERNAME and MACML_INDEX_NAME_PASSWORD are sent to the index NAME; MACML_ENV names the environment that \
+the hook of a shell enters.")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -149,7 +153,7 @@ fn command() -> clap::Command {
     }
     let verbs = verbs.join("\n");
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}\n{head}Global options:{head:#}\n{{options}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{verbs}\n{head}Global options:{head:#}\n{{options}}{{after-help}}"
     ))
 }
 

@@ -282,7 +282,7 @@ impl CommandError {
             E::Download(error) => Self::from_download(error),
             E::Unpack(UnpackError::Wheel(_) | UnpackError::Digest { .. }) => Self::new(Kind::Refused, error),
             E::Environment(environment::Error::Foreign { .. }) => Self::new(Kind::Environment, error)
-                .hint("`--replace` gives it another name and puts the environment in its place"),
+                .hint("`macml sync --replace` gives it another name and puts the environment in its place"),
             E::TargetTaken { .. } => {
                 Self::new(Kind::Environment, error).hint("name a folder that is empty or not there")
             }

@@ -81,6 +81,7 @@ pub(super) fn build(
     let Made { root, linked, got, .. } =
         tree.make(&|| Ok(generations.begin(content)?), &|root: &Building| root.path())?;
     let mut warnings = ready.warnings();
+    warnings.extend(interpreter.note());
     warnings.extend(fell_back(&linked, job.link_mode));
     venv.write(root.path())?;
     for (path, text) in environment::activate_scripts(&place.link, &ready.content.prompt) {

@@ -37,10 +37,7 @@ impl Content {
         interpreter: &Interpreter,
     ) -> Self {
         let manifest = &locked.project.manifest;
-        let prompt = match &*env.name {
-            "default" => manifest.name.clone(),
-            other => format!("{}:{other}", manifest.name),
-        };
+        let prompt = manifest.prompt(&env.name);
         let pip = match chosen.iter().any(|one| one.package.name.as_str() == "pip") {
             true => Pip::Locked,
             false => Pip::Launcher,

@@ -56,6 +56,7 @@ use crate::progress::Progress;
 use crate::progress::Step;
 use crate::python;
 use crate::python::Search;
+use crate::sys;
 use crate::sys::fs;
 use crate::target::Platform;
 
@@ -338,7 +339,11 @@ impl<'a> Ready<'a> {
         };
         let macos = fit.as_ref().map(|fit| fit.macos);
         let chosen = select::files(&locked.lockfile, entry, env, macos)?;
-        let interpreter = job.search.choose(&wanted(entry))?;
+        let wanted = wanted(entry);
+        let interpreter = match kept(job, &place, &wanted)? {
+            Some(interpreter) => interpreter,
+            None => job.search.choose(&wanted)?,
+        };
         let content = Content::new(locked, env, &place, platform, &chosen, &interpreter);
         Ok(Self { job, locked, env, entry, place, fit, chosen, interpreter, content })
     }
@@ -388,7 +393,9 @@ impl<'a> Ready<'a> {
         if !changes(Some(&stamp), &self.chosen).is_empty() {
             differences.push(Difference::Packages);
         }
-        if differences.is_empty() && !self.content.accepts(&stamp.content, self.job.compile) {
+        // Its Python may still be there by another path, and no longer by this one.
+        let runs = fs::kind(&generation.path.join("bin/python"))? == Some(fs::Kind::File);
+        if differences.is_empty() && !(runs && self.content.accepts(&stamp.content, self.job.compile)) {
             differences.push(Difference::Settings);
         }
         if !stamp.is_untouched(&generation.path)? {
@@ -516,6 +523,16 @@ fn wanted(entry: &LockedEnv) -> python::Wanted {
     let minor = entry.python.into();
     let within = entry.python_full.clone().unwrap_or_else(Specifiers::any);
     python::Wanted { system, arch, minor: Some(minor), within, suggested: minor }
+}
+
+/// Finds the Python that an environment is made from, which stays its own while it fits: somebody may have named it.
+fn kept(job: &Job, place: &Place, wanted: &python::Wanted) -> Result<Option<python::Interpreter>, Error> {
+    let (None, Some(state)) = (&job.search.named, &job.state) else { return Ok(None) };
+    // What others brought is not run.
+    let Known::Built(built) = Known::of(state, place)? else { return Ok(None) };
+    let Some(path) = sys::tree::read_link(&built.generation.join("bin/python"))? else { return Ok(None) };
+    let search = Search { named: Some(path), ..job.search.clone() };
+    Ok(search.choose(wanted).ok())
 }
 
 /// Compares the packages of a generation with those that are to be there, by name.

@@ -14,6 +14,8 @@ use crate::install::Unpacked;
 use crate::progress::Progress;
 use crate::progress::Step;
 use crate::sys::disk;
+use crate::sys::fs::FsError;
+use crate::sys::tree;
 
 use super::Amount;
 use super::Error;
@@ -86,11 +88,18 @@ impl Tree<'_> {
     }
 
     fn link(&self, plan: &Plan, root: &Path) -> Result<Linked, Error> {
-        Linker::new(self.link_mode).link(plan, root).map_err(|error| match (error, disk::space(root)) {
-            (LinkError::Full { cause, .. }, Ok(space)) => {
-                let needed = plan.files.values().map(|file| file.source.size()).sum();
-                Error::NoSpace { what: "the environment".to_owned(), needed, space, cause: Some(cause) }
+        let needed = plan.files.values().map(|file| file.source.size()).sum();
+        let full = |space, cause| Error::NoSpace { what: "the environment".to_owned(), needed, space, cause };
+        // Nothing is shared between volumes: there each file takes its place.
+        let volume = |folder: &Path| Ok::<_, FsError>(tree::facts(folder)?.map(|facts| facts.identity.0));
+        if volume(self.fetch.cache.root())? != volume(root)? {
+            let space = disk::space(root)?;
+            if needed > space.free {
+                return Err(full(space, None));
             }
+        }
+        Linker::new(self.link_mode).link(plan, root).map_err(|error| match (error, disk::space(root)) {
+            (LinkError::Full { cause, .. }, Ok(space)) => full(space, Some(cause)),
             (other, _) => other.into(),
         })
     }

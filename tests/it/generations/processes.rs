@@ -299,6 +299,24 @@ fn a_place_that_is_read_only_is_told_before_anything_is_removed() {
     }
 }
 
+/// A volume without symbolic links, as the system tells of it, is named before anything is built.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_volume_without_symbolic_links_is_named() {
+    let able = Command::new("strace").args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=symlinkat", "true"]).output();
+    if !able.is_ok_and(|output| output.status.success()) {
+        return eprintln!("no system calls can be watched here");
+    }
+    let project = Project::new();
+    let inject = "inject=?symlink,?symlinkat:error=EPERM";
+    let around = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=?symlink,?symlinkat", "-e", inject];
+    let said = Job::new(&project.path(), &["new"]).run(&around);
+    assert!(said.contains("error: the volume `/"), "{said}");
+    let named = format!("has no symbolic links, which `{}` has to be", project.place().link.display());
+    assert!(said.contains(&named), "{said}");
+    assert!(project.names().iter().all(|name| !name.contains("/.new-")), "{:?}", project.names());
+}
+
 /// Where the project is on one volume and macml's folder on another no link can be renamed from there.
 #[test]
 fn a_folder_of_macml_on_another_volume_serves_too() {

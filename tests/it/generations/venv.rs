@@ -82,6 +82,8 @@ impl Made {
             .env_remove("PYTHONPATH")
             .env_remove("PYTHONDONTWRITEBYTECODE")
             .env("LC_ALL", "C.UTF-8")
+            // Later Pythons end with what they warn of.
+            .env("PYTHONWARNINGS", "error")
             .output()
             .unwrap()
     }

@@ -41,6 +41,13 @@ fn use_macml_enters_the_environment() {
 }
 
 #[test]
+fn an_environment_that_lies_elsewhere() {
+    let Some((home, project)) = home_with(|home| home.built("Dropbox/p", &[]), "use macml\n") else { return };
+    let (seen, said) = exec(&home, &project);
+    assert_eq!(seen.get("VIRTUAL_ENV"), Some(&project.join(".venv").display().to_string()), "{said}");
+}
+
+#[test]
 fn another_environment_by_name() {
     let two = |home: &Home| {
         let project = home.built("p", &[]);

@@ -42,6 +42,21 @@ fn in_and_out() {
     }
 }
 
+/// A folder that another program keeps in step has its environment elsewhere, and that is the one to enter.
+#[test]
+fn a_project_with_its_environment_elsewhere() {
+    for shell in shells() {
+        let home = Home::new();
+        let project = home.built("Dropbox/p", &[]);
+        assert!(!project.join(".macml").exists());
+        let link = project.join(".venv").display().to_string();
+        let (seen, said) = home.type_in(shell, &[cd(shell, &project), snap("1"), cd(shell, &home.path()), snap("2")]);
+        assert_eq!(seen["1"].get("VIRTUAL_ENV"), Some(&link), "{shell:?} {said}");
+        assert_eq!(seen["2"].get("VIRTUAL_ENV"), None, "{shell:?} {said}");
+        assert!(!said.contains("macml:"), "{said}");
+    }
+}
+
 #[test]
 fn one_project_after_another() {
     for shell in shells() {

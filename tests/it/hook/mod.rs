@@ -94,7 +94,8 @@ impl Home {
 
     /// Builds an environment, as sync does: the generation, its link, the note.
     fn build(&self, project: &Path, env: &str, prompt: &str, run_env: &[(&str, &str)]) -> Place {
-        let place = Place::of(project, env, None).unwrap();
+        let home = self.path();
+        let place = Place::within(project, env, Some(&home), Some(&home.join(".local/share/macml"))).unwrap();
         let token = "t".repeat(32);
         let generation = lay(&place, 1, prompt, &token);
         note(&place, &generation, prompt, &token, run_env).write(&self.state(), &place).unwrap();
@@ -206,7 +207,7 @@ fn lay(place: &Place, number: u32, prompt: &str, token: &str) -> PathBuf {
     };
     std::fs::write(generation.join(STAMP_NAME), stamp.text()).unwrap();
     let _ = std::fs::remove_file(&place.link);
-    symlink(generation.strip_prefix(&place.project).unwrap(), &place.link).unwrap();
+    symlink(generation.strip_prefix(&place.project).unwrap_or(&generation), &place.link).unwrap();
     generation
 }
 

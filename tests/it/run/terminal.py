@@ -1,7 +1,8 @@
 """Runs a command on a terminal of its own and plays the person in front of it.
 
 Arguments: the steps as JSON, then the command. Steps: ["wait", TEXT] until the terminal has shown it after what was waited
-for before, ["send", TEXT], ["size", ROWS, COLUMNS]. Prints as JSON what was shown and how the command ended.
+for before, ["send", TEXT], ["press", KEY, TEXT] once a second until it has shown that, ["size", ROWS, COLUMNS]. Prints
+as JSON what was shown and how the command ended.
 """
 
 import fcntl
@@ -55,7 +56,13 @@ def main():
         elif kind == "size":
             size(terminal, *words)
         else:
-            wanted = words[0].encode()
+            wanted = words[-1].encode()
+            while kind == "press" and wanted not in shown[seen:]:
+                if time.monotonic() > DEADLINE:
+                    raise TimeoutError(shown)
+                os.write(terminal, words[0].encode())
+                while wanted not in shown[seen:] and select.select([terminal], [], [], 1)[0] and more():
+                    pass
             while wanted not in shown[seen:]:
                 if not more():
                     raise EOFError((wanted, shown))

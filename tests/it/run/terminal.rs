@@ -115,8 +115,10 @@ fn a_python_prompt_works() {
         ["send", "import sys; print(sys.prefix, 6 * 7)\n"],
         ["wait", format!("{} 42", made.generation(1).display())],
         ["wait", ">>> "],
-        ["send", "half a line\u{3}"],
-        ["wait", "KeyboardInterrupt"],
+        ["send", "half a line"],
+        ["wait", "half a line"],
+        // Python misses one that comes between its prompt and its waiting, until the next key.
+        ["press", "\u{3}", "KeyboardInterrupt"],
         ["wait", ">>> "],
         ["send", "input('name? ')\n"],
         ["wait", "name? "],

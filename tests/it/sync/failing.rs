@@ -175,4 +175,6 @@ fn r23_a_full_disk() {
     let cache = ["--cache-dir", "small"];
     check("large = \"*\"", "small", &cache, &["no space for downloads: 3.1 MB"]);
     check("packed = \"*\"", "small", &cache, &["no space for unpacking `packed-1.0-py3-none-any.whl`: 3.6 MB"]);
+    // What would be copied is known before the first file is: all of the volume is free still.
+    check("packed = \"*\"", ".macml", &[], &["no space for the environment: 3.6 MB needed, 2."]);
 }

@@ -3,6 +3,7 @@
 mod failing;
 mod kills;
 mod live;
+mod mac;
 mod staging;
 mod wheels;
 
@@ -293,7 +294,8 @@ fn what_macml_did_not_make_stays_unless_it_may_be_moved() {
     let here = Here::new(&index, "aa = \"*\"");
     here.project.write(".venv/own.txt", "mine");
     let refused = here.run(&["sync"]);
-    refused.says(2, &["`", "/.venv` is not macml's: it stays as it is", "`--replace`"]);
+    refused.says(2, &["`", "/.venv` is not macml's: it stays as it is", "hint: `macml sync --replace`"]);
+    here.run(&["run", "true"]).says(2, &["hint: `macml sync --replace`"]);
     // That was known before anything was downloaded.
     assert_eq!(index.asked("/files/").iter().filter(|path| path.ends_with(".whl")).count(), 0);
     assert_eq!(std::fs::read_to_string(here.path().join(".venv/own.txt")).unwrap(), "mine");
@@ -322,6 +324,11 @@ fn several_environments_and_those_for_other_machines() {
     here.run(&["sync", "--env", "old"]).says(0, &[".venv-old ready: 1 package"]);
     assert!(!here.path().join(".venv").exists());
     here.run(&["sync", "--all"]).says(0, &[".venv ready: 2 packages", ".venv-old unchanged"]);
+    let prompt = |words: &[&str]| {
+        let code = ["python", "-c", "import os; print(os.environ['VIRTUAL_ENV_PROMPT'])"];
+        here.run(&[&["run"], words, &code].concat()).stdout
+    };
+    assert_eq!([prompt(&[]), prompt(&["--env", "old"])], ["made\n", "made:old\n"]);
     let old = here.path().join(".venv-old").canonicalize().unwrap();
     assert_eq!(packages(&old, &site()), names(&["bb-1.0"]));
     here.run(&["sync", "--env", "odl"]).says(2, &["no environment `odl`", "its environments: `default`, `old`"]);
@@ -364,4 +371,61 @@ fn two_syncs_at_once_end_as_one() {
             .count(),
         1
     );
+}
+
+#[test]
+fn what_is_only_looked_at_leaves_the_cache_as_it_is() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.sync();
+    let wheels = || {
+        let names = std::fs::read_dir(here.path().join(".cache/macml/wheels-v1")).unwrap();
+        names.filter(|entry| entry.as_ref().unwrap().file_name() != "lock").count()
+    };
+    here.project.write(".config/macml/config.toml", "cache-size = \"1kB\"\n");
+    here.depend("aa = \"*\"\nbb = \"<2\"");
+    here.run(&["sync", "--dry-run"]).says(0, &["1 wheel to download"]);
+    assert_eq!(wheels(), 2);
+    here.run(&["lock"]).says(0, &[]);
+    here.run(&["sync", "--check"]).says(1, &["not as locked"]);
+    assert_eq!(wheels(), 2);
+    // What downloads holds it to the limit.
+    here.run(&["sync", "--target", "tree", "--platform", platform()]).says(0, &["staged"]);
+    assert_eq!(wheels(), 0);
+    here.sync().says(0, &["ready"]);
+    assert_eq!(wheels(), 0);
+}
+
+/// A Python that was chosen by hand stays the environment's: `run` and the next sync ask no more for it.
+#[test]
+fn a_python_that_was_named_once_stays() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    // The same Python by another path, in an environment of conda, which it says.
+    let bin = here.path().join("miniforge3/envs/mine/bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::create_dir_all(here.path().join("miniforge3/envs/mine/conda-meta")).unwrap();
+    let named = bin.join(format!("python{}", python().1));
+    std::os::unix::fs::symlink(&python().0, &named).unwrap();
+    let first = here.run(&["sync", "--python", named.to_str().unwrap()]);
+    first.says(0, &["ready", "is of conda's environment `mine`"]);
+    assert_eq!(std::fs::read_link(here.generation().join("bin/python")).unwrap(), named);
+    // Nothing names it now, and another one comes first.
+    let folder = python().0.parent().unwrap().display().to_string();
+    let vars = [("PATH", &*folder), ("MACML_PYTHON", "")];
+    let before = here.generation();
+    for words in [&["run", "python", "-c", ""][..], &["sync"]] {
+        let output = here.project.run_with(&vars, words);
+        output.says(0, &[]);
+        output.never_says(&["ready"]);
+    }
+    assert_eq!(here.generation(), before);
+    // It is the same file by both paths, so only the path tells which of them counts.
+    let json = here.project.run_with(&vars, &["sync", "--output-format", "json"]).json_as("sync.schema.json");
+    let shown = named.display().to_string().replace(&here.path().display().to_string(), "[HERE]");
+    assert_eq!(json["environments"][0]["interpreter"], shown);
+    // It goes with what it was chosen for.
+    std::fs::remove_file(&named).unwrap();
+    here.project.run_with(&vars, &["sync"]).says(0, &["ready"]);
+    assert_ne!(std::fs::read_link(here.generation().join("bin/python")).unwrap(), named);
 }

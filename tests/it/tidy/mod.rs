@@ -126,3 +126,21 @@ fn the_tree_is_found_without_git_too() {
         assert!(walked.contains(&file.path), "`{}` was not walked", file.path);
     }
 }
+
+/// Live tests fail where a program is missing that they need: what `.ci/run` installs for them, runners have to have too.
+#[test]
+fn runners_have_what_live_tests_need() {
+    let tree = tree();
+    let text = |path: &str| &tree.iter().find(|file| file.path == path).unwrap().text;
+    let (own, runners) = (text(".ci/run"), text(".github/workflows/ci.yml"));
+    let tools = own.split_once("run_tools() {").unwrap().1.split_once("\n}").unwrap().0;
+    let pinned = tools.split_whitespace().filter(|word| word.contains("=="));
+    let shells = tools.lines().find_map(|line| line.trim().strip_prefix("apt-get install ")).unwrap();
+    let shells =
+        shells.split_whitespace().take_while(|word| !word.starts_with('>')).filter(|word| !word.starts_with('-'));
+    let needed: Vec<&str> = pinned.chain(shells).collect();
+    assert!(needed.len() > 6, "{needed:?}");
+    let missing: Vec<&&str> =
+        needed.iter().filter(|one| !runners.split_whitespace().any(|word| word == **one)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}

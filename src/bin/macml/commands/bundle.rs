@@ -34,7 +34,7 @@ use crate::report::bundle::Report;
 /// Write the locked wheels into a folder from which `macml sync --from` installs offline
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-The folder holds macml.toml, macml.lock and every wheel by its file name. It appears whole or not at all; a bundle that is
+The folder holds macml.toml, macml.lock and every wheel by its file name. It appears whole or not at all; a bundle that is \
 there already is replaced, and the wheels that both have are not downloaded again.
 The lock is used as it is: one that does not answer macml.toml is an error.
 Exit code: 0 written, 1 the lock is stale or has no wheel that fits, 2 macml could not.")]

@@ -51,7 +51,7 @@ struct DirArgs {
 /// Print how much there is of each kind
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Sizes are those of the files. What environments share with unpacked wheels by hard links or clones takes its place on
+Sizes are those of the files. What environments share with unpacked wheels by hard links or clones takes its place on \
 the disk once, and stays in use there when it leaves the cache.")]
 struct SizeArgs {
     #[command(flatten)]
@@ -61,8 +61,8 @@ struct SizeArgs {
 /// Remove what is broken or given up, and what was not used for long
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Always removed: what is not as it was written, what a killed run left, downloads that were begun and not gone on with
-for a day. Then, with a limit, the wheels that were used longest ago, and after them the oldest of the rest, until the
+Always removed: what is not as it was written, what a killed run left, downloads that were begun and not gone on with \
+for a day. Then, with a limit, the wheels that were used longest ago, and after them the oldest of the rest, until the \
 limit holds. Without a limit: what was not used, or fetched, for 90 days.
 With `cache-size = \"20GB\"` in config.toml, `macml sync` holds to that limit too.
 Environments keep their files. Waits until no other macml uses the cache.
@@ -82,9 +82,9 @@ struct PruneArgs {
 /// Remove everything, or what belongs to some packages
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-With names: unpacked wheels, index pages and metadata of these packages. Downloads that are not unpacked yet bear no
+With names: unpacked wheels, index pages and metadata of these packages. Downloads that are not unpacked yet bear no \
 names, and go with the rest only.
-Nothing but what macml put there is removed, whatever else the folder holds. Environments keep their files. Waits until
+Nothing but what macml put there is removed, whatever else the folder holds. Environments keep their files. Waits until \
 no other macml uses the cache.
 Exit code: 0 done, 2 macml could not.")]
 struct CleanArgs {

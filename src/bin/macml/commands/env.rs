@@ -57,8 +57,8 @@ enum EnvVerb {
 /// List every environment with its generations, the newest first
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Each `macml sync` that changes something builds a generation, to which .venv then leads. Shown are those of macml.toml and
-those that are left of others.
+Each `macml sync` that changes something builds a generation, to which .venv then leads. Shown are those of macml.toml \
+and those that are left of others.
 Exit code: 0, also when there is none; 2 macml could not tell.")]
 struct ListArgs {
     /// Add up the files of each generation; those that it shares with others or with the cache count in each
@@ -72,9 +72,9 @@ struct ListArgs {
 /// Make an environment again what it was before the last sync
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Nothing is built or downloaded: .venv is made to lead to the generation that it led to before. A second rollback leads back,
-as `cd -` does. macml.toml and macml.lock stay as they are, so that the next `macml sync` goes forward again: to stay, bring
-back the old macml.lock first.
+Nothing is built or downloaded: .venv is made to lead to the generation that it led to before. A second rollback leads \
+back, as `cd -` does. macml.toml and macml.lock stay as they are, so that the next `macml sync` goes forward again, and \
+so does `macml run` without `--no-sync`: to stay, bring back the old macml.lock first.
 Exit code: 0 done, 1 there is no generation before, 2 macml could not.")]
 struct RollbackArgs {
     /// The environment [default: default]
@@ -88,7 +88,7 @@ struct RollbackArgs {
 /// Remove environments: the link and every generation
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-What macml did not make stays, and so do generations in which something runs that `macml run` started. macml.toml and
+What macml did not make stays, and so do generations in which something runs that `macml run` started. macml.toml and \
 macml.lock are not changed: `macml sync` builds the environment again.
 Exit code: 0 done, 1 something stays, 2 macml could not.")]
 struct RemoveArgs {

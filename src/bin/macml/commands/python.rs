@@ -46,7 +46,7 @@ enum PythonVerb {
 /// List every Python found, best first, with what it is or why it cannot be used
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-On a Mac: Homebrew's, pyenv's, python.org's, uv's, those of conda's environments; on Linux those on PATH, pyenv's and
+On a Mac: Homebrew's, pyenv's, python.org's, uv's, those of conda's environments; on Linux those on PATH, pyenv's and \
 uv's. What is built for another processor, is Apple's or is conda's base is told apart without being started.
 Exit code: 0, also when none can be used; 2 macml could not tell.")]
 struct ListArgs {
@@ -61,7 +61,7 @@ struct ListArgs {
 /// Print the path of the first Python that fits
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Without a version: the Python that macml.lock asks for, without a lock one of the range in macml.toml, and without a
+Without a version: the Python that macml.lock asks for, without a lock one of the range in macml.toml, and without a \
 macml.toml any.
 Exit code: 0 there is one, 1 there is none, 2 macml could not tell.")]
 struct FindArgs {

@@ -170,7 +170,7 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
         }
         Found::Nothing => return Ok(Prepared::Nothing { error: unknown(name, &generation), code: NOT_FOUND }),
     };
-    let mut changes = changes(context, &generation, &project, path);
+    let mut changes = changes(context, &generation, &project, &place, path);
     if let Some(DeviceArg::Cpu) = args.device {
         let state = context.env.folder(Folder::State).ok_or_else(|| {
             CommandError::usage("`--device cpu` needs a folder of this user for a file that Python runs first")
@@ -252,11 +252,12 @@ fn changes(
     context: &Context,
     generation: &Generation,
     project: &Project,
+    place: &Place,
     path: OsString,
 ) -> BTreeMap<OsString, Option<OsString>> {
     let activation = Activation {
         root: generation.path.clone(),
-        prompt: project.manifest.name.clone(),
+        prompt: project.manifest.prompt(&place.env),
         run_env: project.manifest.run_env.clone(),
     };
     let value = |change| match change {

@@ -126,7 +126,7 @@ pub(crate) struct SyncArgs {
     #[arg(long, value_name = "NAME|URL")]
     pub(crate) mirror: Vec<String>,
 
-    /// Build with this Python, a program or a folder with one [env: MACML_PYTHON]
+    /// Build with this Python, a program or a folder with one, which stays while it fits [env: MACML_PYTHON]
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
 
@@ -186,7 +186,7 @@ fn work(args: &SyncArgs, context: &Context, draw: &Arc<Draw>) -> Result<Done, Co
     let (Some(target), Some(platform)) = (&args.target, args.platform) else {
         let job = args.job(context, &config, source, link_mode)?;
         let outcome = sync::sync(&job, &mut reaching, &**draw).map_err(told)?;
-        if outcome.environments.iter().any(|synced| synced.downloads.wheels > 0) {
+        if outcome.environments.iter().any(|one| one.verdict == Verdict::Built && one.downloads.wheels > 0) {
             hold_to_limit(&config, draw);
         }
         return Ok(Done::Synced(Box::new(outcome)));
@@ -199,6 +199,9 @@ fn work(args: &SyncArgs, context: &Context, draw: &Arc<Draw>) -> Result<Done, Co
     let target = context.cwd.join(target);
     let job = StageJob { source, env, platform, macos: args.macos, target: target.clone(), link_mode };
     let staged = sync::stage(&job, &mut reaching, &**draw).map_err(told)?;
+    if staged.downloads.wheels > 0 {
+        hold_to_limit(&config, draw);
+    }
     Ok(Done::Staged(Box::new(staged), target))
 }
 

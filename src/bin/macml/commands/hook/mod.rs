@@ -34,9 +34,9 @@ To install it, add one line:
   fish    macml hook fish | source     in ~/.config/fish/config.fish
   direnv  macml hook direnv > ~/.config/direnv/lib/macml.sh, then `use macml` in a project's .envrc
 
-In a project, and in folders below it, the environment `default` is active, or the one that MACML_ENV names: PATH,
-VIRTUAL_ENV, VIRTUAL_ENV_PROMPT and the variables of `[run.env]`. Outside they are as they were before. Only what `macml
-sync` built for you in that folder is entered: a repository that brings a `.venv` of its own changes nothing. An
+In a project, and in folders below it, the environment `default` is active, or the one that MACML_ENV names: PATH, \
+VIRTUAL_ENV, VIRTUAL_ENV_PROMPT and the variables of `[run.env]`. Outside they are as they were before. Only what `macml \
+sync` built for you in that folder is entered: a repository that brings a `.venv` of its own changes nothing. An \
 environment that you activated by hand stays active until you leave it.
 Exit code: 0; 2 the line could not be written.")]
 pub(crate) struct HookArgs {
@@ -123,6 +123,7 @@ pub(crate) fn answer(call: &Call<'_>, env: &Env, colors: Colors) -> ExitCode {
         env: name,
         state: &state,
         data: data.as_deref(),
+        home: env.home(),
         first: call.rest.first().is_some_and(|word| word == "first"),
     };
     let shell = call.shell.shell();

@@ -47,8 +47,8 @@ use crate::report::matrix::Report;
 /// Show which versions work, for each Python and macOS
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Packages named together are one set, solved together in each cell; a macml.toml in reach lends them its floor, GPU and
-indexes. Without any, the [frameworks] of macml.toml are shown, solved with all of their environment; without a
+Packages named together are one set, solved together in each cell; a macml.toml in reach lends them its floor, GPU and \
+indexes. Without any, the [frameworks] of macml.toml are shown, solved with all of their environment; without a \
 macml.toml, the usual stacks. Answers are kept for ten minutes, as index pages are.
 Exit code: 0 there is a table, 1 nothing works anywhere, 2 macml could not tell.")]
 pub(crate) struct MatrixArgs {
