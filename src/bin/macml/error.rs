@@ -105,6 +105,9 @@ impl Kind {
     }
 }
 
+/// What to do about a volume that is full.
+const MAKE_ROOM: &str = "make room there; `macml cache size` says what the cache takes, `macml cache clean` empties it";
+
 impl CommandError {
     /// Makes one without hints.
     pub(crate) fn new(kind: Kind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
@@ -276,6 +279,7 @@ impl CommandError {
             E::Plan(_) => Self::new(Kind::Refused, error),
             E::NoPlatform => Self::new(Kind::Refused, error)
                 .hint("`--target DIR --platform NAME` stages the files of one on any machine"),
+            E::NoFolder(_) => Self::new(Kind::Usage, error).hint("`macml bundle` makes one of the locked wheels"),
             E::NotInFolder { .. } => {
                 Self::new(Kind::Index, error).hint("without `--from` they are fetched from the index")
             }
@@ -286,13 +290,22 @@ impl CommandError {
             E::TargetTaken { .. } => {
                 Self::new(Kind::Environment, error).hint("name a folder that is empty or not there")
             }
+            E::TargetHas { .. } => {
+                Self::new(Kind::Environment, error).hint("move it away, or name another folder")
+            }
             E::BelowFloor { asked, .. } => {
                 Self::new(Kind::Usage, error).hint(format!("`macml lock --macos {asked}` tries that floor"))
             }
-            E::Interpreter(_) | E::Venv(VenvError::Unwritable(_)) => Self::new(Kind::Environment, error),
-            E::NoCache
-            | E::NoSpace { .. }
-            | E::Unpack(_)
+            E::Colon(_) | E::Interpreter(_) => {
+                Self::new(Kind::Environment, error).hint("give the project's folder, or the one with it, another name")
+            }
+            E::Environment(environment::Error::Obstacle { .. }) => {
+                Self::new(Kind::Environment, error).hint("move it away")
+            }
+            E::Venv(VenvError::Unwritable(_)) => Self::new(Kind::Environment, error),
+            E::NoCache => Self::new(Kind::Disk, error).hint("name a folder with `--cache-dir DIR`"),
+            E::NoSpace { .. } => Self::new(Kind::Disk, error).hint(MAKE_ROOM),
+            E::Unpack(_)
             | E::Link(_)
             | E::Venv(_)
             | E::Environment(_)
@@ -316,6 +329,7 @@ impl CommandError {
                 let name = file.parse::<WheelName>().ok().filter(|_| replaced).map(|wheel| wheel.name);
                 name.map(|name| format!("`macml lock -P {name}` takes what the index has now"))
             }
+            DownloadError::NoSpace { .. } => Some(MAKE_ROOM.to_owned()),
             _ => None,
         };
         hint.into_iter().fold(Self::new(kind, error), Self::hint)

@@ -86,12 +86,14 @@ impl Tree<'_> {
     }
 
     fn link(&self, plan: &Plan, root: &Path) -> Result<Linked, Error> {
-        Linker::new(self.link_mode).link(plan, root).map_err(|error| match (error, disk::space(root)) {
-            (LinkError::Full { cause, .. }, Ok(space)) => {
+        // Once it is full, half of the tree is what filled it.
+        let space = disk::space(root)?;
+        Linker::new(self.link_mode).link(plan, root).map_err(|error| match error {
+            LinkError::Full { cause, .. } => {
                 let needed = plan.files.values().map(|file| file.source.size()).sum();
                 Error::NoSpace { what: "the environment".to_owned(), needed, space, cause: Some(cause) }
             }
-            (other, _) => other.into(),
+            other => other.into(),
         })
     }
 }

@@ -11,6 +11,7 @@ use super::with_files;
 use crate::support::project::Project;
 use crate::support::published::Rel;
 use crate::support::python::python;
+use crate::support::server::Action;
 use crate::support::server::FakeIndex;
 
 #[test]
@@ -87,6 +88,69 @@ fn r23_a_read_only_project_is_an_error_and_stays() {
         packages(&before, &site());
     }
     here.sync().says(0, &[if refused { "ready" } else { "unchanged" }]);
+}
+
+/// What nobody needs for the environment itself is no reason not to have it, nor to build it again and again.
+#[test]
+fn where_no_note_can_be_made_there_is_an_environment_all_the_same() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.project.write(".local/state", "");
+    let told = "no shell activates `.venv` by itself: could not write";
+    here.sync().says(0, &["ready", told, "XDG_STATE_HOME"]);
+    let built = here.generation();
+    here.run(&["sync", "--check"]).says(0, &["unchanged"]);
+    here.sync().says(0, &["unchanged", told]);
+    assert_eq!(here.generation(), built);
+    here.depend("aa = \"*\"\nbb = \"<2\"");
+    here.sync().says(0, &["ready", told]);
+    here.run(&["env", "rollback"]).says(0, &["warning: ", ".venv is what was built"]);
+    assert_eq!(here.generation(), built);
+    here.run(&["env", "remove", "default"]).says(0, &["removed environment `default`: 2 generations"]);
+}
+
+/// A page that was young when somebody else locked a release of a minute ago.
+#[test]
+fn a_page_of_the_cache_does_not_hide_what_the_lock_names() {
+    let index = FakeIndex::from_published(&two());
+    let (here, other) = (Here::new(&index, "bb = \"*\""), Here::new(&index, "bb = \"*\""));
+    index.rule("/simple/bb/", 1, Action::Status(404));
+    here.run(&["lock"]).says(1, &["`bb`"]);
+    other.run(&["lock"]).says(0, &[]);
+    here.project.write("macml.lock", &other.project.lock().unwrap());
+    here.run(&["sync", "--locked"]).says(0, &["ready"]);
+}
+
+#[test]
+fn a_colon_in_the_path_is_told_before_anything_is_made() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.run(&["lock"]).says(0, &[]);
+    for file in ["macml.toml", "macml.lock"] {
+        here.project.write(&format!("a:b/{file}"), &std::fs::read_to_string(here.path().join(file)).unwrap());
+    }
+    for words in [&["-C", "a:b", "sync"][..], &["-C", "a:b", "sync", "--check"], &["-C", "a:b", "run", "python"]] {
+        here.run(words).says(2, &["a:b`: its path holds a `:`, at which PATH is cut", "hint: give the project's folder"]);
+    }
+    assert!(!here.path().join("a:b/.macml").exists());
+}
+
+#[test]
+fn what_stands_in_the_way_is_told_with_what_to_do() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.project.write(".macml", "mine");
+    here.run(&["sync"]).says(2, &[".macml` is a file, where macml keeps environments", "hint: move it away"]);
+    here.run(&["env", "list"]).says(0, &["default: not built"]);
+    here.run(&["env", "remove", "--all"]).says(0, &["no environment is built"]);
+    std::fs::remove_file(here.path().join(".macml")).unwrap();
+    here.sync();
+    // A stamp that is none is that of an environment that is not whole.
+    let stamp = here.generation().join("macml-stamp.json");
+    std::fs::remove_file(&stamp).unwrap();
+    std::fs::create_dir(&stamp).unwrap();
+    here.run(&["env", "list"]).says(0, &["leads to nothing: `macml sync` builds it"]);
+    here.sync().says(0, &["ready"]);
 }
 
 /// A Mac that cannot carry what is locked is told so before anything is downloaded.
@@ -175,4 +239,12 @@ fn r23_a_full_disk() {
     let cache = ["--cache-dir", "small"];
     check("large = \"*\"", "small", &cache, &["no space for downloads: 3.1 MB"]);
     check("packed = \"*\"", "small", &cache, &["no space for unpacking `packed-1.0-py3-none-any.whl`: 3.6 MB"]);
+    // What half of the tree takes is not what was free.
+    let store = "small/.macml/env/default";
+    std::fs::create_dir_all(here.path().join(store)).unwrap();
+    for file in ["macml.toml", "macml.lock"] {
+        std::fs::copy(here.path().join(file), here.path().join("small").join(file)).unwrap();
+    }
+    let there = ["-C", "small"];
+    check("packed = \"*\"", store, &there, &["no space for the environment: 3.", " needed, 2.0 MB free", "hint: make room"]);
 }
