@@ -526,9 +526,11 @@ impl FileLock {
     }
 }
 
-/// Returns the time that is `seconds` after the beginning of 1970.
+/// Returns the time that is `seconds` after the beginning of 1970, or the end of the year 9999 where that is later than
+/// systems can say.
 pub fn at_second(seconds: u64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    const END_OF_9999: u64 = 253_402_300_799;
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.min(END_OF_9999))
 }
 
 #[cfg(all(test, unix))]

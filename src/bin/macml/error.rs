@@ -26,6 +26,7 @@ use macml::pipeline::sync;
 use macml::pipeline::sync::Synced;
 use macml::python;
 use macml::resolve;
+use macml::sys::fs::FsError;
 
 use crate::context::Context;
 use crate::printer::BAD;
@@ -249,6 +250,15 @@ impl CommandError {
         Self { reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
     }
 
+    /// Turns a file or folder that could not be used into what people read.
+    pub(crate) fn from_disk(error: FsError) -> Self {
+        let another = error.of_another().map(|path| {
+            let what = path.display();
+            format!("`{what}` belongs to another user, as after `sudo macml`: make it yours, or run macml as that one")
+        });
+        another.into_iter().fold(Self::new(Kind::Disk, error), Self::hint)
+    }
+
     /// Turns what stands in the way of an environment into what people read.
     pub(crate) fn from_sync(error: sync::Error, context: &Context) -> Self {
         use sync::Error as E;
@@ -303,13 +313,13 @@ impl CommandError {
                 Self::new(Kind::Environment, error).hint("move it away")
             }
             E::Venv(VenvError::Unwritable(_)) => Self::new(Kind::Environment, error),
+            E::Disk(error) | E::Environment(environment::Error::File(error)) => Self::from_disk(error),
             E::NoCache => Self::new(Kind::Disk, error).hint("name a folder with `--cache-dir DIR`"),
             E::NoSpace { .. } => Self::new(Kind::Disk, error).hint(MAKE_ROOM),
             E::Unpack(_)
             | E::Link(_)
             | E::Venv(_)
-            | E::Environment(_)
-            | E::Disk(_) => Self::new(Kind::Disk, error),
+            | E::Environment(_) => Self::new(Kind::Disk, error),
         }
     }
 
@@ -486,6 +496,31 @@ mod tests {
         let error = CommandError::new(Kind::Disk, Outer(Inner)).hint("leave the building");
         let text = anstream::adapter::strip_str(&error.text()).to_string();
         assert_eq!(text, "error: could not read `x`\n  cause: disk on fire\n\nhint: leave the building\n");
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_told() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let own = folder.join(".macml");
+        std::fs::create_dir(&own).unwrap();
+        let text = |path: &Path, kind: std::io::ErrorKind| {
+            let error = FsError { doing: "lock", path: path.to_owned(), cause: kind.into() };
+            CommandError::from_disk(error).text()
+        };
+        let denied = std::io::ErrorKind::PermissionDenied;
+        assert!(!text(&own.join("env/.lock"), denied).contains("another user"));
+        // Who is not root has nothing that belongs to another but what is root's.
+        let foreign = match std::os::unix::fs::chown(&own, Some(12_345), None) {
+            Ok(()) => own,
+            Err(_) => "/".into(),
+        };
+        if foreign.metadata().unwrap().uid() != folder.metadata().unwrap().uid() {
+            let told = format!("`{}` belongs to another user, as after `sudo macml`", foreign.display());
+            assert!(text(&foreign.join("env/.lock"), denied).contains(&told));
+            assert!(!text(&foreign.join("env/.lock"), std::io::ErrorKind::StorageFull).contains("another user"));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 """Runs a command on a terminal of its own and plays the person in front of it.
 
 Arguments: the steps as JSON, then the command. Steps: ["wait", TEXT] until the terminal has shown it after what was waited
-for before, ["send", TEXT], ["size", ROWS, COLUMNS]. Prints as JSON what was shown and how the command ended.
+for before, ["send", TEXT], ["press", KEY, TEXT] until the terminal has shown it, ["size", ROWS, COLUMNS]. Prints as JSON what was shown and how the command ended.
 """
 
 import fcntl
@@ -36,9 +36,12 @@ def main():
     os.close(go)
     shown, seen = b"", 0
 
-    def more():
+    def more(limit=None):
         nonlocal shown
-        ready, _, _ = select.select([terminal], [], [], max(0, DEADLINE - time.monotonic()))
+        left = max(0, DEADLINE - time.monotonic())
+        ready, _, _ = select.select([terminal], [], [], left if limit is None else min(left, limit))
+        if not ready and limit is not None and limit < left:
+            return None
         if not ready:
             raise TimeoutError(shown)
         try:
@@ -52,6 +55,17 @@ def main():
     for kind, *words in steps:
         if kind == "send":
             os.write(terminal, words[0].encode())
+        elif kind == "press":
+            # A signal can come between Python's look for one and its wait for keys, and would be seen with the next key.
+            wanted = words[1].encode()
+            os.write(terminal, words[0].encode())
+            while wanted not in shown[seen:]:
+                got = more(1)
+                if got is None:
+                    os.write(terminal, words[0].encode())
+                elif not got:
+                    raise EOFError((wanted, shown))
+            seen = shown.index(wanted, seen) + len(wanted)
         elif kind == "size":
             size(terminal, *words)
         else:

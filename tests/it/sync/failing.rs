@@ -136,6 +136,45 @@ fn a_colon_in_the_path_is_told_before_anything_is_made() {
 }
 
 #[test]
+fn failures_are_told_to_programs_too() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    let told = |words: &[&str], schema: &str, code: i32, part: &str| {
+        let run = here.run(&[words, &["--output-format", "json"]].concat());
+        assert_eq!(run.code, code, "{words:?}: {}{}", run.stdout, run.stderr);
+        let json = run.json_as(schema);
+        let message = json["error"]["message"].as_str().unwrap_or_default();
+        assert!(message.contains(part) && json["exit-code"] == code, "{words:?}: {json}");
+    };
+    let (sync, env) = ("sync.schema.json", "env.schema.json");
+    told(&["bundle"], "bundle.schema.json", 1, "there is no `macml.lock`");
+    told(&["sync", "--frozen"], sync, 1, "there is no `macml.lock`");
+    told(&["sync", "--env", "tf"], sync, 2, "no environment `tf`");
+    told(&["env", "rollback"], env, 1, "no generation before");
+    told(&["env", "remove", "tf"], env, 2, "no environment `tf`");
+    here.run(&["lock"]).says(0, &[]);
+    told(&["sync", "--from", "absent"], sync, 2, "there is no folder `");
+    told(&["sync", "--offline"], sync, 2, "aa-1.0-py3-none-any.whl");
+    told(&["sync", "--python", "/absent"], sync, 1, "/absent");
+    told(&["sync", "--target", ".", "--platform", super::platform()], sync, 2, "was not staged by macml");
+    told(&["bundle", "."], "bundle.schema.json", 2, "is the project itself");
+    std::fs::remove_dir_all(here.path().join(".macml")).unwrap();
+    here.project.write(".macml", "mine");
+    told(&["sync"], sync, 2, "is a file, where macml keeps environments");
+    here.project.write(".venv", "mine");
+    told(&["sync"], sync, 2, "is not macml's");
+    told(&["env", "remove", "default"], env, 1, "not all of it was removed");
+    here.project.write("macml.lock", "version = 99\n");
+    told(&["sync"], sync, 2, "newer macml");
+    here.project.write("macml.toml", "[");
+    for (words, schema) in [(&["sync"][..], sync), (&["env", "list"], env), (&["bundle"], "bundle.schema.json")] {
+        told(words, schema, 2, "in `macml.toml`");
+    }
+    here.project.write("file", "");
+    told(&["cache", "clean", "--cache-dir", "file"], "cache.schema.json", 0, "");
+}
+
+#[test]
 fn what_stands_in_the_way_is_told_with_what_to_do() {
     let index = FakeIndex::from_published(&two());
     let here = Here::new(&index, "aa = \"*\"");
@@ -151,6 +190,15 @@ fn what_stands_in_the_way_is_told_with_what_to_do() {
     std::fs::create_dir(&stamp).unwrap();
     here.run(&["env", "list"]).says(0, &["leads to nothing: `macml sync` builds it"]);
     here.sync().says(0, &["ready"]);
+    // One that a clone brought may say anything.
+    let stamp = here.generation().join("macml-stamp.json");
+    let mut said: serde_json::Value = serde_json::from_slice(&std::fs::read(&stamp).unwrap()).unwrap();
+    said["built"] = u64::MAX.into();
+    std::fs::write(&stamp, said.to_string()).unwrap();
+    for roots in ["bb = \"*\"", "aa = \"*\"", "bb = \"*\""] {
+        here.depend(roots);
+        here.sync().says(0, &["ready"]);
+    }
 }
 
 /// A Mac that cannot carry what is locked is told so before anything is downloaded.

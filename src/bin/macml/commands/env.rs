@@ -359,7 +359,7 @@ fn no_note(error: &FsError) -> String {
 }
 
 fn disk(error: FsError) -> CommandError {
-    CommandError::new(Kind::Disk, error)
+    CommandError::from_disk(error)
 }
 
 fn failed(error: environment::Error, context: &Context) -> CommandError {
