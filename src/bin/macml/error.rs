@@ -156,7 +156,7 @@ impl CommandError {
             E::ManifestChanged { .. } => Self::new(Kind::Manifest, error).hint("run it again"),
             E::Lockfile(lock::Error::Newer { .. }) => Self::new(Kind::Lockfile, error)
                 .hint("update macml; or delete the lock to solve afresh, without the versions that it keeps"),
-            E::Lockfile(lock::Error::Fs(error)) | E::Disk(error) => Self::new(Kind::Disk, error),
+            E::Lockfile(lock::Error::Fs(error)) | E::Disk(error) => Self::from_disk(error),
             E::Lockfile(_) => Self::new(Kind::Lockfile, error),
             E::Resolve { cause, project } => Self::from_resolve(cause, &project, context),
         }
@@ -300,9 +300,7 @@ impl CommandError {
             E::TargetTaken { .. } => {
                 Self::new(Kind::Environment, error).hint("name a folder that is empty or not there")
             }
-            E::TargetHas { .. } => {
-                Self::new(Kind::Environment, error).hint("move it away, or name another folder")
-            }
+            E::TargetHas { .. } => Self::new(Kind::Environment, error).hint("move it away, or name another folder"),
             E::BelowFloor { asked, .. } => {
                 Self::new(Kind::Usage, error).hint(format!("`macml lock --macos {asked}` tries that floor"))
             }
@@ -316,10 +314,7 @@ impl CommandError {
             E::Disk(error) | E::Environment(environment::Error::File(error)) => Self::from_disk(error),
             E::NoCache => Self::new(Kind::Disk, error).hint("name a folder with `--cache-dir DIR`"),
             E::NoSpace { .. } => Self::new(Kind::Disk, error).hint(MAKE_ROOM),
-            E::Unpack(_)
-            | E::Link(_)
-            | E::Venv(_)
-            | E::Environment(_) => Self::new(Kind::Disk, error),
+            E::Unpack(_) | E::Link(_) | E::Venv(_) | E::Environment(_) => Self::new(Kind::Disk, error),
         }
     }
 

@@ -130,7 +130,8 @@ fn a_colon_in_the_path_is_told_before_anything_is_made() {
         here.project.write(&format!("a:b/{file}"), &std::fs::read_to_string(here.path().join(file)).unwrap());
     }
     for words in [&["-C", "a:b", "sync"][..], &["-C", "a:b", "sync", "--check"], &["-C", "a:b", "run", "python"]] {
-        here.run(words).says(2, &["a:b`: its path holds a `:`, at which PATH is cut", "hint: give the project's folder"]);
+        here.run(words)
+            .says(2, &["a:b`: its path holds a `:`, at which PATH is cut", "hint: give the project's folder"]);
     }
     assert!(!here.path().join("a:b/.macml").exists());
 }
@@ -230,6 +231,9 @@ fn a_lock_that_cannot_be_used() {
     here.run(&["sync", "--frozen"]).says(2, &["`macml.lock` cannot be used as it is", "`macml lock`"]);
     here.run(&["sync", "--locked"]).says(1, &["`macml.lock` cannot be used as it is"]);
     here.sync().says(0, &["conflict markers", "macml.lock written", "ready"]);
+    std::fs::write(here.path().join("macml.lock"), b"version = 1\n\xff\xfe\n").unwrap();
+    here.run(&["sync", "--frozen"]).says(2, &["`macml.lock` cannot be used as it is", "`macml lock`"]);
+    here.sync().says(0, &["`macml.lock` is damaged", "solving afresh", "unchanged"]);
     Project::empty().run(&["sync"]).says(2, &["macml.toml"]);
 }
 
@@ -294,5 +298,10 @@ fn r23_a_full_disk() {
         std::fs::copy(here.path().join(file), here.path().join("small").join(file)).unwrap();
     }
     let there = ["-C", "small"];
-    check("packed = \"*\"", store, &there, &["no space for the environment: 3.", " needed, 2.0 MB free", "hint: make room"]);
+    check(
+        "packed = \"*\"",
+        store,
+        &there,
+        &["no space for the environment: 3.", " needed, 2.0 MB free", "hint: make room"],
+    );
 }

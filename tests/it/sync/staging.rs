@@ -67,7 +67,9 @@ fn a_mac_tree_on_any_machine() {
     assert!(!root.join("lib/__pycache__").exists());
     let stray = root.join("lib/more.txt");
     std::fs::write(&stray, "mine").unwrap();
-    project.run(&words).says(2, &["mac` has `lib/more.txt` in it, which macml did not put there", "hint: move it away"]);
+    project
+        .run(&words)
+        .says(2, &["mac` has `lib/more.txt` in it, which macml did not put there", "hint: move it away"]);
     assert_eq!(std::fs::read_to_string(&stray).unwrap(), "mine");
     std::fs::remove_file(&stray).unwrap();
     project.write("own/file.txt", "mine");
