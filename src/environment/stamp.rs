@@ -12,6 +12,9 @@ use crate::sys::tree;
 /// The name of its file in the root of a generation.
 pub const STAMP_NAME: &str = "macml-stamp.json";
 
+/// No stamp is longer: one line for each package.
+const LONGEST: u64 = 4 << 20;
+
 /// What a generation was built from. Another macml may have written it: one whose version is not this one's is not read.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -67,7 +70,12 @@ impl Stamp {
     /// # Errors
     /// When there is one that cannot be read.
     pub fn read(generation: &Path) -> Result<Option<Self>, FsError> {
-        let Some(bytes) = fs::read_bytes(&generation.join(STAMP_NAME))? else { return Ok(None) };
+        let path = generation.join(STAMP_NAME);
+        // A pipe would be waited for, and a folder is no stamp either.
+        if !tree::facts(&path)?.is_some_and(|facts| facts.plain && facts.size <= LONGEST) {
+            return Ok(None);
+        }
+        let Some(bytes) = fs::read_bytes(&path)? else { return Ok(None) };
         Ok(serde_json::from_slice(&bytes).ok().filter(|stamp: &Self| stamp.version == Self::VERSION))
     }
 

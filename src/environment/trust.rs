@@ -61,19 +61,9 @@ const ANOTHER: &str = "is another one than macml built";
 /// What differs where something came into it.
 const CHANGED: &str = "was changed since macml built it";
 
-/// No stamp is longer: one line for each package.
-const LONGEST_STAMP: u64 = 4 << 20;
-
-/// Reads the secret in a generation's stamp; `None` when there is no plain file that could be one. A pipe would have a
-/// shell wait for ever.
+/// Reads the secret in a generation's stamp.
 fn token(generation: &Path) -> Result<Option<String>, FsError> {
-    let path = generation.join(STAMP_NAME);
-    match tree::facts(&path)? {
-        Some(facts) if facts.plain && facts.size <= LONGEST_STAMP => {
-            Ok(Stamp::read(generation)?.map(|stamp| stamp.token))
-        }
-        _ => Ok(None),
-    }
+    Ok(Stamp::read(generation)?.map(|stamp| stamp.token))
 }
 
 /// Returns whether a folder of a generation, reached without links, is as it was.
@@ -92,10 +82,22 @@ impl Built {
     /// The version of the form that this macml writes.
     pub const VERSION: u32 = 1;
 
+    /// The folder of notes, in this user's folder for macml's notes.
+    pub const FOLDER: &str = "built";
+
     /// Returns where the note on an environment is kept; `state` is this user's folder for macml's notes.
     pub fn path(state: &Path, place: &Place) -> PathBuf {
         let key = format!("{}\0{}", place.project.display(), place.env);
-        state.join("built").join(format!("{}.json", Sha256::of(key.as_bytes())))
+        state.join(Self::FOLDER).join(format!("{}.json", Sha256::of(key.as_bytes())))
+    }
+
+    /// Finds out whether a note can be kept, by keeping something else for a moment.
+    pub fn may_write(state: &Path, place: &Place) -> bool {
+        const ENOUGH: [u8; 4096] = [b' '; 4096];
+        let path = Self::path(state, place).with_extension("probe");
+        let kept = fs::write_atomic(&path, &ENOUGH, Durability::Cached).is_ok();
+        let _ = fs::remove_file(&path);
+        kept
     }
 
     /// Removes the note on an environment, if there is one.

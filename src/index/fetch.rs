@@ -62,6 +62,15 @@ pub(super) enum Got {
     Offline,
 }
 
+/// Which pages of the cache will do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Age {
+    /// Those that their index called fresh for so long.
+    Fresh,
+    /// Those that the index calls so now.
+    Asked,
+}
+
 /// Asks indexes for pages and files.
 pub(super) struct Network {
     /// Absent when offline.
@@ -75,6 +84,8 @@ pub(super) struct Network {
     progress: Arc<dyn Progress>,
     in_flight: Semaphore,
     pages: Mutex<Memo>,
+    /// Those that were asked for whatever the cache has.
+    pages_anew: Mutex<Memo>,
     /// Which transport's page counts.
     origins: Mutex<HashMap<(IndexName, PackageName), usize>>,
     /// Sizes and hashes learned from the files themselves, by address.
@@ -147,6 +158,7 @@ impl Network {
             progress,
             in_flight: Semaphore::new(IN_FLIGHT),
             pages: Mutex::default(),
+            pages_anew: Mutex::default(),
             origins: Mutex::default(),
             learned: Mutex::default(),
             faults: Mutex::default(),
@@ -242,7 +254,24 @@ impl Network {
         let cell = held(&self.pages).entry((index.clone(), at, name.clone())).or_default().clone();
         cell.get_or_init(|| async {
             let transport = &self.transports[index][at];
-            self.load_page(transport, name).await
+            self.load_page(transport, name, Age::Fresh).await
+        })
+        .await
+        .clone()
+    }
+
+    /// Returns what one transport has of a package now, though the page that the cache has may be young: that one does
+    /// not list what the lock of somebody else already names.
+    pub(super) async fn page_anew(
+        &self,
+        index: &IndexName,
+        at: usize,
+        name: &PackageName,
+    ) -> Result<Got, Arc<IndexError>> {
+        let cell = held(&self.pages_anew).entry((index.clone(), at, name.clone())).or_default().clone();
+        cell.get_or_init(|| async {
+            let transport = &self.transports[index][at];
+            self.load_page(transport, name, Age::Asked).await
         })
         .await
         .clone()
@@ -258,9 +287,10 @@ impl Network {
         self.credentials.of(url)
     }
 
-    async fn load_page(&self, transport: &Transport, name: &PackageName) -> Result<Got, Arc<IndexError>> {
+    async fn load_page(&self, transport: &Transport, name: &PackageName, age: Age) -> Result<Got, Arc<IndexError>> {
         let kept = self.cache.page(transport.base.as_str(), name);
-        if let Some(kept) = kept.as_ref().filter(|kept| self.offline || kept.said.is_fresh(now())) {
+        let will_do = |kept: &&Kept| self.offline || age == Age::Fresh && kept.said.is_fresh(now());
+        if let Some(kept) = kept.as_ref().filter(will_do) {
             return Ok(got(kept));
         }
         if self.offline {

@@ -40,8 +40,9 @@ pub enum ReadOutcome {
 /// # Errors
 /// When the disk refuses, or the file is of a newer macml: it then must not be overwritten.
 pub fn read(path: &Path) -> Result<ReadOutcome, Error> {
-    let Some(text) = fs::read_text(path)? else { return Ok(ReadOutcome::Absent) };
-    interpret(&text).map_err(|found| Error::Newer { path: path.to_owned(), found })
+    let Some(bytes) = fs::read_bytes(path)? else { return Ok(ReadOutcome::Absent) };
+    // What is no text is damaged, wherever the damage is.
+    interpret(&String::from_utf8_lossy(&bytes)).map_err(|found| Error::Newer { path: path.to_owned(), found })
 }
 
 /// Says what a lockfile's text is, or which newer version of the format it has.

@@ -251,7 +251,7 @@ pub fn bundle(
 
     let parent = to.parent().unwrap_or(Path::new("/"));
     fs::create_folder(parent)?;
-    sweep(parent)?;
+    entry::sweep(parent, NEW, NEW_LOCK)?;
     let config = config(&project.manifest);
     let cache = config.cache_dir.clone().ok_or(DownloadError::NoCache)?;
     // Nobody removes downloads meanwhile.
@@ -441,16 +441,15 @@ impl Before {
         if sys::resolve(project)?.as_deref() == Some(to) {
             return Err(occupied("is the project itself".to_owned()));
         }
-        let there = fs::walk(to)?;
         let label = fs::read_bytes(&to.join(BUNDLE_NAME))?;
         let label = label.and_then(|bytes| serde_json::from_slice::<Label>(&bytes).ok());
         let Some(label) = label.filter(|label| label.version == 1) else {
-            return match there.is_empty() && entry::folders(to)?.is_empty() {
+            return match tree::is_empty(to)? {
                 true => Ok(Self { names: BTreeSet::new() }),
                 false => Err(occupied("is there, and is no bundle".to_owned())),
             };
         };
-        for path in there {
+        for path in fs::walk(to)? {
             let name = path.strip_prefix(to).unwrap_or(&path).to_string_lossy().into_owned();
             // Finder leaves one in each folder that it shows.
             let known = label.files.contains(&name) || name == BUNDLE_NAME || name.ends_with(".DS_Store");
@@ -460,19 +459,6 @@ impl Before {
         }
         Ok(Self { names: label.files })
     }
-}
-
-/// Removes what killed runs left beside the bundle.
-fn sweep(parent: &Path) -> Result<(), FsError> {
-    for folder in entry::folders(parent)? {
-        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let lock = folder.join(NEW_LOCK);
-        if name.starts_with(NEW) && fs::kind(&lock)?.is_some() && matches!(FileLock::try_exclusive(&lock), Ok(Some(_)))
-        {
-            tree::remove(&folder)?;
-        }
-    }
-    Ok(())
 }
 
 /// Makes sure that the wheels fit. On the volume of the cache they take the place that downloading takes, of which it

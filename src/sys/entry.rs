@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::fs::{self, FileLock, FsError};
+use super::tree;
 
 /// What tells whether an entry is worth keeping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,6 +74,23 @@ pub fn exchange(new: &Path, old: &Path) -> Result<(), FsError> {
         return Err(failed(cause));
     }
     std::fs::rename(&aside, new).map_err(failed)
+}
+
+/// Removes from a folder what killed processes left there: folders whose names begin with `prefix` and that hold a file
+/// called `lock` which nobody has locked.
+///
+/// # Errors
+/// When they cannot be listed or removed.
+pub fn sweep(parent: &Path, prefix: &str, lock: &str) -> Result<(), FsError> {
+    for folder in folders(parent)? {
+        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let lock = folder.join(lock);
+        let left = || matches!(FileLock::try_exclusive(&lock), Ok(Some(_)));
+        if name.starts_with(prefix) && fs::kind(&lock)?.is_some() && left() {
+            tree::remove(&folder)?;
+        }
+    }
+    Ok(())
 }
 
 impl FileLock {

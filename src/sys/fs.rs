@@ -18,6 +18,23 @@ pub struct FsError {
     pub cause: std::io::Error,
 }
 
+impl FsError {
+    /// Returns what belongs to another user where this one was refused: macml's own folder if the path lies in one, else
+    /// what is nearest to the path. `None` where it was not refused, or all of it is this user's.
+    #[cfg(unix)]
+    pub fn of_another(&self) -> Option<&Path> {
+        use std::os::unix::fs::MetadataExt as _;
+        if self.cause.kind() != ErrorKind::PermissionDenied {
+            return None;
+        }
+        let user = rustix::process::geteuid().as_raw();
+        let another = |path: &&Path| path.symlink_metadata().is_ok_and(|found| found.uid() != user);
+        let there = self.path.ancestors().find(|path| path.symlink_metadata().is_ok()).filter(another)?;
+        let own = |path: &&Path| path.file_name().is_some_and(|name| name == ".macml" || name == "macml");
+        Some(there.ancestors().find(own).filter(another).unwrap_or(there))
+    }
+}
+
 /// Whether an error says that nothing is there: neither the file nor, perhaps, a folder for it.
 pub(super) fn is_absent(cause: &std::io::Error) -> bool {
     matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)

@@ -361,6 +361,23 @@ pub fn may_write(folder: &Path) -> Result<(), FsError> {
         .map_err(|cause| failed("write to", folder)(cause.into()))
 }
 
+/// Finds out whether this user could make names in a folder, which need not be there yet, without doing it.
+///
+/// # Errors
+/// When not, as far as modes and volumes tell.
+#[cfg(unix)]
+pub fn may_make(folder: &Path) -> Result<(), FsError> {
+    for above in folder.ancestors().filter(|above| !above.as_os_str().is_empty()) {
+        match above.metadata() {
+            Ok(found) if found.is_dir() => return may_write(above),
+            Ok(_) => return Err(failed("create folder", folder)(ErrorKind::NotADirectory.into())),
+            Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
+            Err(cause) => return Err(failed("look at", above)(cause)),
+        }
+    }
+    Err(failed("create folder", folder)(ErrorKind::NotFound.into()))
+}
+
 /// Removes a folder if nothing is in it; says whether it is gone.
 pub fn remove_if_empty(folder: &Path) -> bool {
     match std::fs::remove_dir(folder) {
@@ -380,13 +397,21 @@ pub fn remove(folder: &Path) -> Result<(), FsError> {
     }
 }
 
+/// Returns whether nothing is in a folder, not even something whose name is no text.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn is_empty(folder: &Path) -> Result<bool, FsError> {
+    Ok(std::fs::read_dir(folder).map_err(failed("list", folder))?.next().is_none())
+}
+
 /// Lists the names in a folder, in order; empty when there is no such folder. Names that are no text are left out.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn names(folder: &Path) -> Result<Vec<String>, FsError> {
     let entries = match std::fs::read_dir(folder) {
-        Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
         entries => entries.map_err(failed("list", folder))?,
     };
     let mut names = Vec::new();
@@ -507,9 +532,11 @@ impl FileLock {
     }
 }
 
-/// Returns the time that is `seconds` after the beginning of 1970.
+/// Returns the time that is `seconds` after the beginning of 1970, or the end of the year 9999 where that is later than
+/// systems can say.
 pub fn at_second(seconds: u64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+    const END_OF_9999: u64 = 253_402_300_799;
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.min(END_OF_9999))
 }
 
 #[cfg(all(test, unix))]

@@ -26,6 +26,7 @@ use macml::pipeline::sync;
 use macml::pipeline::sync::Synced;
 use macml::python;
 use macml::resolve;
+use macml::sys::fs::FsError;
 
 use crate::context::Context;
 use crate::printer::BAD;
@@ -105,6 +106,9 @@ impl Kind {
     }
 }
 
+/// What to do about a volume that is full.
+const MAKE_ROOM: &str = "make room there; `macml cache size` says what the cache takes, `macml cache clean` empties it";
+
 impl CommandError {
     /// Makes one without hints.
     pub(crate) fn new(kind: Kind, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
@@ -152,7 +156,7 @@ impl CommandError {
             E::ManifestChanged { .. } => Self::new(Kind::Manifest, error).hint("run it again"),
             E::Lockfile(lock::Error::Newer { .. }) => Self::new(Kind::Lockfile, error)
                 .hint("update macml; or delete the lock to solve afresh, without the versions that it keeps"),
-            E::Lockfile(lock::Error::Fs(error)) | E::Disk(error) => Self::new(Kind::Disk, error),
+            E::Lockfile(lock::Error::Fs(error)) | E::Disk(error) => Self::from_disk(error),
             E::Lockfile(_) => Self::new(Kind::Lockfile, error),
             E::Resolve { cause, project } => Self::from_resolve(cause, &project, context),
         }
@@ -246,6 +250,15 @@ impl CommandError {
         Self { reasons, hints, ..Self::new(Kind::Unsatisfiable, error) }
     }
 
+    /// Turns a file or folder that could not be used into what people read.
+    pub(crate) fn from_disk(error: FsError) -> Self {
+        let another = error.of_another().map(|path| {
+            let what = path.display();
+            format!("`{what}` belongs to another user, as after `sudo macml`: make it yours, or run macml as that one")
+        });
+        another.into_iter().fold(Self::new(Kind::Disk, error), Self::hint)
+    }
+
     /// Turns what stands in the way of an environment into what people read.
     pub(crate) fn from_sync(error: sync::Error, context: &Context) -> Self {
         use sync::Error as E;
@@ -276,6 +289,7 @@ impl CommandError {
             E::Plan(_) => Self::new(Kind::Refused, error),
             E::NoPlatform => Self::new(Kind::Refused, error)
                 .hint("`--target DIR --platform NAME` stages the files of one on any machine"),
+            E::NoFolder(_) => Self::new(Kind::Usage, error).hint("`macml bundle` makes one of the locked wheels"),
             E::NotInFolder { .. } => {
                 Self::new(Kind::Index, error).hint("without `--from` they are fetched from the index")
             }
@@ -286,17 +300,21 @@ impl CommandError {
             E::TargetTaken { .. } => {
                 Self::new(Kind::Environment, error).hint("name a folder that is empty or not there")
             }
+            E::TargetHas { .. } => Self::new(Kind::Environment, error).hint("move it away, or name another folder"),
             E::BelowFloor { asked, .. } => {
                 Self::new(Kind::Usage, error).hint(format!("`macml lock --macos {asked}` tries that floor"))
             }
-            E::Interpreter(_) | E::Venv(VenvError::Unwritable(_)) => Self::new(Kind::Environment, error),
-            E::NoCache
-            | E::NoSpace { .. }
-            | E::Unpack(_)
-            | E::Link(_)
-            | E::Venv(_)
-            | E::Environment(_)
-            | E::Disk(_) => Self::new(Kind::Disk, error),
+            E::Colon(_) | E::Interpreter(_) => {
+                Self::new(Kind::Environment, error).hint("give the project's folder, or the one with it, another name")
+            }
+            E::Environment(environment::Error::Obstacle { .. }) => {
+                Self::new(Kind::Environment, error).hint("move it away")
+            }
+            E::Venv(VenvError::Unwritable(_)) => Self::new(Kind::Environment, error),
+            E::Disk(error) | E::Environment(environment::Error::File(error)) => Self::from_disk(error),
+            E::NoCache => Self::new(Kind::Disk, error).hint("name a folder with `--cache-dir DIR`"),
+            E::NoSpace { .. } => Self::new(Kind::Disk, error).hint(MAKE_ROOM),
+            E::Unpack(_) | E::Link(_) | E::Venv(_) | E::Environment(_) => Self::new(Kind::Disk, error),
         }
     }
 
@@ -316,6 +334,7 @@ impl CommandError {
                 let name = file.parse::<WheelName>().ok().filter(|_| replaced).map(|wheel| wheel.name);
                 name.map(|name| format!("`macml lock -P {name}` takes what the index has now"))
             }
+            DownloadError::NoSpace { .. } => Some(MAKE_ROOM.to_owned()),
             _ => None,
         };
         hint.into_iter().fold(Self::new(kind, error), Self::hint)
@@ -472,6 +491,31 @@ mod tests {
         let error = CommandError::new(Kind::Disk, Outer(Inner)).hint("leave the building");
         let text = anstream::adapter::strip_str(&error.text()).to_string();
         assert_eq!(text, "error: could not read `x`\n  cause: disk on fire\n\nhint: leave the building\n");
+    }
+
+    #[test]
+    fn what_belongs_to_another_user_is_told() {
+        use std::os::unix::fs::MetadataExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let own = folder.join(".macml");
+        std::fs::create_dir(&own).unwrap();
+        let text = |path: &Path, kind: std::io::ErrorKind| {
+            let error = FsError { doing: "lock", path: path.to_owned(), cause: kind.into() };
+            CommandError::from_disk(error).text()
+        };
+        let denied = std::io::ErrorKind::PermissionDenied;
+        assert!(!text(&own.join("env/.lock"), denied).contains("another user"));
+        // Who is not root has nothing that belongs to another but what is root's.
+        let foreign = match std::os::unix::fs::chown(&own, Some(12_345), None) {
+            Ok(()) => own,
+            Err(_) => "/".into(),
+        };
+        if foreign.metadata().unwrap().uid() != folder.metadata().unwrap().uid() {
+            let told = format!("`{}` belongs to another user, as after `sudo macml`", foreign.display());
+            assert!(text(&foreign.join("env/.lock"), denied).contains(&told));
+            assert!(!text(&foreign.join("env/.lock"), std::io::ErrorKind::StorageFull).contains("another user"));
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ async fn from_transport(network: &Network, index: &IndexName, at: usize, wanted:
             Err(fault) => before = Some((offer, fault)),
         }
     }
-    let page = match network.page_via(index, at, &wanted.wheel.name).await {
+    let page = match network.page_anew(index, at, &wanted.wheel.name).await {
         Ok(Got::Page(page)) => page,
         Ok(Got::Absent | Got::Offline) => {
             return Ok(Err(Fault::Unknown { via: via.clone(), package: wanted.wheel.name.to_string() }));

@@ -116,7 +116,7 @@ pub(super) fn build(
     let activated = generations.activate(&generation, job.replace)?;
     progress.step(Step::Activated);
     if let Some(stamp) = generation.stamp()? {
-        ready.note(&generation, &stamp)?;
+        warnings.extend(ready.note(&generation, &stamp));
     }
     progress.step(Step::Recorded);
     // It is in place: what cannot be removed is in nobody's way.

@@ -130,6 +130,20 @@ pub enum Error {
         /// The folder.
         folder: PathBuf,
     },
+    /// Something is in a staged tree that macml did not put there.
+    #[error("`{}` has `{name}` in it, which macml did not put there: it stays as it is", folder.display())]
+    TargetHas {
+        /// The folder.
+        folder: PathBuf,
+        /// What it is, as a path in it.
+        name: String,
+    },
+    /// No PATH can name the programs of an environment.
+    #[error("no environment can be in `{}`: its path holds a `:`, at which PATH is cut", .0.display())]
+    Colon(PathBuf),
+    /// There is no folder of wheels.
+    #[error("there is no folder `{}`", .0.display())]
+    NoFolder(PathBuf),
     /// A tree was asked for below the floor that was solved for.
     #[error("environment `{env}` is locked for macOS {floor} and later, not for {asked}")]
     BelowFloor {

@@ -115,6 +115,9 @@ impl Fetch<'_> {
     /// Names every wheel that a folder of wheels lacks.
     fn check_folder(&self, missing: &[&Chosen<'_>]) -> Result<(), Error> {
         let Some(folder) = self.wheels else { return Ok(()) };
+        if fs::kind(folder)? != Some(fs::Kind::Folder) {
+            return Err(Error::NoFolder(folder.to_owned()));
+        }
         let mut lacking = Vec::new();
         for one in missing {
             let name = one.wheel.file.to_string();

@@ -58,6 +58,7 @@ use crate::python;
 use crate::python::Search;
 use crate::sys;
 use crate::sys::fs;
+use crate::sys::tree::may_make;
 use crate::target::Platform;
 
 use content::Content;
@@ -333,6 +334,9 @@ impl<'a> Ready<'a> {
         let platform = platform(job)?;
         let entry = locked.entry(env, platform)?;
         let place = Place::within(&locked.folder, &env.name, job.source.home.as_deref(), job.data.as_deref())?;
+        if [&place.link, &place.store].iter().any(|path| path.as_os_str().as_encoded_bytes().contains(&b':')) {
+            return Err(Error::Colon(place.project));
+        }
         let fit = match &job.host {
             Some(host) if platform.is_mac() => Some(environment::fit(host, &locked.lockfile, entry, env.memory)?),
             _ => None,
@@ -404,19 +408,30 @@ impl<'a> Ready<'a> {
         // A cloned repository can bring a whole generation, but not this user's note on it.
         if let Some(state) = &self.job.state
             && differences.is_empty()
-            && !matches!(Known::of(state, &self.place)?, Known::Built(_))
+            && !matches!(Known::of(state, &self.place), Ok(Known::Built(_)))
+            && self.may_note(state)
         {
             differences.push(Difference::Unknown);
         }
         Ok((Some(Present { generation, stamp }), differences))
     }
 
-    fn unchanged(&self, present: Present) -> Result<Synced, Error> {
-        if self.job.purpose == Purpose::Build {
-            self.note(&present.generation, &present.stamp)?;
+    /// Returns whether a note on what is built can be made: where it cannot, each sync would build one more.
+    fn may_note(&self, state: &Path) -> bool {
+        match self.job.purpose {
+            Purpose::Build => Built::may_write(state, &self.place),
+            Purpose::Check | Purpose::Show => may_make(&state.join(Built::FOLDER)).is_ok(),
         }
+    }
+
+    fn unchanged(&self, present: Present) -> Result<Synced, Error> {
+        let unknown = match self.job.purpose {
+            Purpose::Build => self.note(&present.generation, &present.stamp),
+            Purpose::Check | Purpose::Show => None,
+        };
         let synced = self.synced(Verdict::Unchanged, Some(&present));
-        Ok(Synced { generation: Some(present.generation.path), changes: Vec::new(), ..synced })
+        let warnings = synced.warnings.iter().cloned().chain(unknown).collect();
+        Ok(Synced { generation: Some(present.generation.path), changes: Vec::new(), warnings, ..synced })
     }
 
     fn differing(&self, present: Option<&Present>, differences: Vec<Difference>) -> Result<Synced, Error> {
@@ -463,9 +478,10 @@ impl<'a> Ready<'a> {
         warnings
     }
 
-    /// Writes down that this user's macml built a generation, unless that is written.
-    fn note(&self, generation: &Generation, stamp: &Stamp) -> Result<(), Error> {
-        let Some(state) = &self.job.state else { return Ok(()) };
+    /// Writes down that this user's macml built a generation, unless that is written. What comes of it where that is not
+    /// possible is a warning: the environment is there all the same.
+    fn note(&self, generation: &Generation, stamp: &Stamp) -> Option<String> {
+        let state = self.job.state.as_ref()?;
         let built = Built {
             version: Built::VERSION,
             project: self.place.project.clone(),
@@ -480,10 +496,12 @@ impl<'a> Ready<'a> {
             manifest: Sha256::of(self.locked.project.source.text.as_bytes()).to_string(),
             lock: self.locked.digest.to_string(),
         };
-        if Known::of(state, &self.place)? != Known::Built(Box::new(built.clone())) {
-            built.write(state, &self.place)?;
-        }
-        Ok(())
+        let known = || Known::of(state, &self.place).is_ok_and(|known| known == Known::Built(Box::new(built.clone())));
+        let written = if known() { Ok(()) } else { built.write(state, &self.place) };
+        let error = written.err()?;
+        let name = Place::link_name(&self.env.name);
+        let remedy = "XDG_STATE_HOME names another folder for such notes";
+        Some(format!("no shell activates `{name}` by itself: {error} ({}); {remedy}", error.cause))
     }
 
     /// Says what the knowledge tells of the environment on exactly this machine.

@@ -1,6 +1,7 @@
 //! An environment's files for another machine, in a folder of their own: for looking at them, and for bundles. No
 //! interpreter is needed, and none is in it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -16,8 +17,10 @@ use crate::pipeline;
 use crate::progress::Progress;
 use crate::progress::Step;
 use crate::sys;
+use crate::sys::entry;
 use crate::sys::fs;
 use crate::sys::fs::Durability;
+use crate::sys::fs::FileLock;
 use crate::sys::fs::FsError;
 use crate::sys::tree;
 use crate::sys::tree::NewFolder;
@@ -39,6 +42,10 @@ use super::tree::Tree;
 
 /// The name of the file that marks a tree as staged by macml.
 pub const STAGED_NAME: &str = "macml-staged.json";
+
+/// How the names of folders begin that trees are made in, and the file in each that is locked meanwhile.
+const NEW: &str = ".macml-staging-";
+const NEW_LOCK: &str = ".macml-staging-lock";
 
 /// What is asked of [`stage()`].
 #[derive(Clone, Debug)]
@@ -93,14 +100,22 @@ struct Mark {
     macos: Option<String>,
     python: String,
     packages: Vec<String>,
+    /// Every file, by its path in the folder, this one left out: what else is there is somebody's.
+    files: BTreeSet<String>,
 }
 
 impl Mark {
     const VERSION: u32 = 1;
 
-    fn is_in(folder: &Path) -> Result<bool, FsError> {
-        let Some(bytes) = fs::read_bytes(&folder.join(STAGED_NAME))? else { return Ok(false) };
-        Ok(serde_json::from_slice::<Self>(&bytes).is_ok_and(|mark| mark.version == Self::VERSION))
+    fn of(folder: &Path) -> Result<Option<Self>, FsError> {
+        let Some(bytes) = fs::read_bytes(&folder.join(STAGED_NAME))? else { return Ok(None) };
+        Ok(serde_json::from_slice(&bytes).ok().filter(|mark: &Self| mark.version == Self::VERSION))
+    }
+
+    /// Returns whether a path in the folder was made by macml, or by a Python or a Finder that looked at it.
+    fn knows(&self, path: &str) -> bool {
+        let compiled = path.split('/').any(|part| part == "__pycache__") && path.ends_with(".pyc");
+        self.files.contains(path) || path == STAGED_NAME || compiled || path.ends_with(".DS_Store")
     }
 }
 
@@ -111,7 +126,9 @@ impl Mark {
 pub fn stage(job: &StageJob, reaching: &mut Reaching<'_>, progress: &dyn Progress) -> Result<Staged, Error> {
     let which = Which::Named(vec![job.env.clone()]);
     let request = locked::Request { source: &job.source, which: &which, platform: job.platform, writes: true };
-    check_target(&job.target)?;
+    // Of a link the folder that it leads to is replaced.
+    let target = sys::resolve(&job.target)?.unwrap_or_else(|| job.target.clone());
+    check_target(&target)?;
     let locked = locked::read(&request, reaching.connect, progress)?;
     let env = locked.envs.first().expect("one was asked for");
     let entry = locked.entry(env, job.platform)?;
@@ -139,10 +156,16 @@ pub fn stage(job: &StageJob, reaching: &mut Reaching<'_>, progress: &dyn Progres
         link_mode: job.link_mode,
         progress,
     };
-    let parent = job.target.parent().unwrap_or(Path::new("/"));
+    let parent = target.parent().unwrap_or(Path::new("/"));
     fs::create_folder(parent)?;
-    let Made { root, plan, linked, got } =
-        tree.make(&|| Ok(NewFolder::in_folder(parent, ".macml-staging-")?), &|root: &NewFolder| root.path())?;
+    entry::sweep(parent, NEW, NEW_LOCK)?;
+    let begin = || {
+        let new = NewFolder::in_folder(parent, NEW)?;
+        // On a volume without locks nobody removes what a killed run left.
+        let building = FileLock::exclusive(&new.path().join(NEW_LOCK)).ok();
+        Ok((new, building))
+    };
+    let Made { root: (root, building), plan, linked, got } = tree.make(&begin, &|(root, _)| root.path())?;
     progress.step(Step::Linked);
     let mark = Mark {
         version: Mark::VERSION,
@@ -151,10 +174,13 @@ pub fn stage(job: &StageJob, reaching: &mut Reaching<'_>, progress: &dyn Progres
         macos: macos.map(|macos| macos.to_string()),
         python: entry.python.to_string(),
         packages: chosen.iter().map(|one| format!("{} {}", one.package.name, one.package.version)).collect(),
+        files: plan.files.keys().cloned().collect(),
     };
     let text = serde_json::to_string_pretty(&mark).expect("texts and numbers") + "\n";
     fs::write_atomic(&root.path().join(STAGED_NAME), text.as_bytes(), Durability::Cached)?;
-    put_in_place(root, &job.target, parent)?;
+    fs::remove_file(&root.path().join(NEW_LOCK))?;
+    drop(building);
+    put_in_place(root, &target)?;
     progress.step(Step::Published);
     let (python, packages, files) = (entry.python, chosen.len(), plan.files.len());
     let (env, platform) = (job.env.clone(), job.platform);
@@ -166,20 +192,28 @@ pub fn stage(job: &StageJob, reaching: &mut Reaching<'_>, progress: &dyn Progres
 fn check_target(target: &Path) -> Result<(), Error> {
     let taken = || Error::TargetTaken { folder: target.to_owned() };
     match fs::kind(target)? {
-        None => Ok(()),
-        Some(fs::Kind::Folder) if tree::names(target)?.is_empty() || Mark::is_in(target)? => Ok(()),
-        Some(_) => Err(taken()),
+        // A link to nowhere is something too.
+        None if tree::facts(target)?.is_some() => return Err(taken()),
+        None => return Ok(()),
+        Some(fs::Kind::Folder) if tree::is_empty(target)? => return Ok(()),
+        Some(fs::Kind::Folder) => {}
+        Some(_) => return Err(taken()),
     }
+    let mark = Mark::of(target)?.ok_or_else(taken)?;
+    for path in fs::walk(target)? {
+        let name = path.strip_prefix(target).unwrap_or(&path).to_string_lossy().into_owned();
+        if !mark.knows(&name) {
+            return Err(Error::TargetHas { folder: target.to_owned(), name });
+        }
+    }
+    Ok(())
 }
 
-fn put_in_place(new: NewFolder, target: &Path, parent: &Path) -> Result<(), Error> {
+/// Puts a tree in its place.
+fn put_in_place(new: NewFolder, target: &Path) -> Result<(), Error> {
     let Some(new) = new.publish(target)? else { return Ok(()) };
     // It was empty or macml's when this began.
     check_target(target)?;
-    let aside = NewFolder::in_folder(parent, ".macml-staging-")?;
-    tree::rename(target, &aside.path().join("old"))?;
-    match new.publish(target)? {
-        None => Ok(()),
-        Some(_) => Err(Error::TargetTaken { folder: target.to_owned() }),
-    }
+    // What is left in its place is the old one, which goes with it.
+    Ok(entry::exchange(new.path(), target)?)
 }

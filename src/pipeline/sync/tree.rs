@@ -89,18 +89,17 @@ impl Tree<'_> {
 
     fn link(&self, plan: &Plan, root: &Path) -> Result<Linked, Error> {
         let needed = plan.files.values().map(|file| file.source.size()).sum();
-        let full = |space, cause| Error::NoSpace { what: "the environment".to_owned(), needed, space, cause };
+        // Once it is full, half of the tree is what filled it.
+        let space = disk::space(root)?;
         // Nothing is shared between volumes: there each file takes its place.
         let volume = |folder: &Path| Ok::<_, FsError>(tree::facts(folder)?.map(|facts| facts.identity.0));
-        if volume(self.fetch.cache.root())? != volume(root)? {
-            let space = disk::space(root)?;
-            if needed > space.free {
-                return Err(full(space, None));
-            }
+        let full = |space, cause| Error::NoSpace { what: "the environment".to_owned(), needed, space, cause };
+        if volume(self.fetch.cache.root())? != volume(root)? && needed > space.free {
+            return Err(full(space, None));
         }
-        Linker::new(self.link_mode).link(plan, root).map_err(|error| match (error, disk::space(root)) {
-            (LinkError::Full { cause, .. }, Ok(space)) => full(space, Some(cause)),
-            (other, _) => other.into(),
+        Linker::new(self.link_mode).link(plan, root).map_err(|error| match error {
+            LinkError::Full { cause, .. } => full(space, Some(cause)),
+            other => other.into(),
         })
     }
 }

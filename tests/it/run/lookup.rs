@@ -151,3 +151,17 @@ fn the_environment_is_brought_in_line_first() {
     assert_eq!((third.code, &*third.stdout), (0, "True True\n"), "{}", third.stderr);
     third.says(0, &[" + bb 1.0"]);
 }
+
+#[test]
+fn a_script_whose_program_is_gone_says_so() {
+    let made = Made::new("");
+    made.program("tool", "#!/absent/program -x\n");
+    made.run(&["tool"]).says(126, &["could not run `", "/bin/tool`", "its first line asks for `/absent/program`"]);
+    let python = made.generation(1).join("bin/python");
+    std::fs::remove_file(&python).unwrap();
+    made.run(&["python"]).says(2, &["`.venv` has no Python", "`macml sync` builds it"]);
+    std::os::unix::fs::symlink("/absent/python3", &python).unwrap();
+    for word in ["python", "tool"] {
+        made.run(&[word]).says(2, &["the Python of `.venv` is gone: there is no `/absent/python3`"]);
+    }
+}

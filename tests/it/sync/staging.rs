@@ -60,25 +60,64 @@ fn a_mac_tree_on_any_machine() {
     let below = ["sync", "--target", "old", "--platform", "macos-arm64", "--macos", "13.0"];
     project.run(&below).says(2, &["is locked for macOS 14.0 and later, not for 13.0"]);
 
-    // A tree of macml's is replaced; anything else is not.
-    std::fs::write(root.join("more.txt"), "").unwrap();
+    // A tree of macml's is replaced, with what Python made of it; anything else is not.
+    std::fs::create_dir_all(root.join("lib/__pycache__")).unwrap();
+    std::fs::write(root.join("lib/__pycache__/tool.pyc"), "").unwrap();
     project.run(&words).says(0, &["mac staged"]);
-    assert!(!root.join("more.txt").exists());
+    assert!(!root.join("lib/__pycache__").exists());
+    let stray = root.join("lib/more.txt");
+    std::fs::write(&stray, "mine").unwrap();
+    project
+        .run(&words)
+        .says(2, &["mac` has `lib/more.txt` in it, which macml did not put there", "hint: move it away"]);
+    assert_eq!(std::fs::read_to_string(&stray).unwrap(), "mine");
+    std::fs::remove_file(&stray).unwrap();
     project.write("own/file.txt", "mine");
     let own = ["sync", "--target", "own", "--platform", "macos-arm64"];
     project.run(&own).says(2, &["own` is there, and was not staged by macml: it stays as it is"]);
     assert_eq!(std::fs::read_to_string(project.path().join("own/file.txt")).unwrap(), "mine");
     std::fs::create_dir(project.path().join("empty")).unwrap();
+    // A run that was killed left one of these; the other is somebody's.
+    for (name, file) in [("left", ".macml-staging-lock"), ("mine", "file")] {
+        let folder = project.path().join(format!(".macml-staging-{name}"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join(file), "").unwrap();
+    }
     project.run(&["sync", "--target", "empty", "--platform", "macos-arm64"]).says(0, &["empty staged"]);
     let left: Vec<String> = std::fs::read_dir(project.path())
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    assert!(!left.iter().any(|name| name.contains("staging")), "{left:?}");
+    let left: Vec<&String> = left.iter().filter(|name| name.contains("staging")).collect();
+    assert_eq!(left, [".macml-staging-mine"]);
     let json = project.run(&[&words[..], &["--output-format", "json"]].concat()).json_as("sync.schema.json");
     assert_eq!((&json["verdict"], &json["staged"]["macos"]), (&"staged".into(), &"14.0".into()));
     let other = ["sync", "--target", "x", "--platform", "linux-aarch64"];
     project.run(&other).says(1, &["is not for linux-aarch64: macml.toml has it for macos-arm64"]);
+}
+
+#[test]
+fn links_are_followed_and_names_that_are_no_text_are_seen() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let index = FakeIndex::from_published(&mac());
+    let project = project(&index);
+    let stage = |target: &str| project.run(&["sync", "--target", target, "--platform", "macos-arm64"]);
+    let at = |name: &str| project.path().join(name);
+    std::fs::create_dir(at("folder")).unwrap();
+    std::os::unix::fs::symlink("folder", at("link")).unwrap();
+    std::os::unix::fs::symlink("nowhere", at("dangling")).unwrap();
+    for _ in 0..2 {
+        stage("link").says(0, &["link staged"]);
+        assert!(at("link").is_symlink() && at("folder/bin/tool").exists());
+    }
+    stage("dangling").says(2, &["dangling` is there, and was not staged by macml"]);
+    // A Mac's volumes have no such names.
+    std::fs::create_dir(at("odd")).unwrap();
+    let odd = at("odd").join(std::ffi::OsStr::from_bytes(b"\xff"));
+    if std::fs::write(&odd, "mine").is_ok() {
+        stage("odd").says(2, &["odd` is there, and was not staged by macml"]);
+        assert_eq!(std::fs::read_to_string(&odd).unwrap(), "mine");
+    }
 }
 
 #[test]
@@ -93,6 +132,7 @@ fn wheels_from_a_folder_and_no_index() {
     put(aa, &index.bytes(aa));
     let requests = index.requests().len();
     let words = ["sync", "--from", "bundle"];
+    here.run(&["sync", "--from", "elsewhere"]).says(2, &["there is no folder `", "elsewhere`", "`macml bundle`"]);
     here.run(&words).says(2, &["bundle` lacks `bb-2.0-py3-none-any.whl`"]);
     let mut wrong = index.bytes(bb);
     let middle = wrong.len() / 2;

@@ -193,7 +193,7 @@ fn failed(error: cache::Error) -> CommandError {
         cache::Error::InUse => {
             CommandError::new(error::Kind::Disk, error).hint("without `--no-wait` macml waits for it to end")
         }
-        cache::Error::File(error) => CommandError::new(error::Kind::Disk, error),
+        cache::Error::File(error) => CommandError::from_disk(error),
     }
 }
 

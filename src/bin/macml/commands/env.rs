@@ -261,7 +261,8 @@ impl Ground {
         let from = current.as_ref().map(environment::Generation::stamp).transpose().map_err(disk)?.flatten();
         let to = before.stamp().map_err(disk)?.ok_or_else(none)?;
         generations.activate(&before, Replace::Never).map_err(|error| failed(error, context))?;
-        let trusted = self.note(&listed.place, &before).map_err(disk)?;
+        let noted = self.note(&listed.place, &before);
+        let trusted = *noted.as_ref().unwrap_or(&false);
         drop(generations);
 
         let changes = changes(from.as_ref(), &to);
@@ -278,7 +279,9 @@ impl Ground {
             ago(to.built, SystemTime::now()),
             to.python
         ));
-        if !trusted {
+        if let Err(error) = &noted {
+            printer.aside(&no_note(error));
+        } else if !trusted {
             let text = "this generation is not known as one that macml built here as it is: no shell activates it by \
                         itself until `macml sync`";
             printer.aside(&format!("{}: {text}\n", styled(WARN, "warning")));
@@ -324,7 +327,10 @@ impl Ground {
             let generations = Self::open(&listed.place, context, printer)?;
             let in_use = generations.remove().map_err(|error| failed(error, context))?;
             if let Some(state) = &self.state {
-                Built::forget_all(state, &listed.place).map_err(disk)?;
+                // Without a generation it says nothing to anybody.
+                if let Err(error) = Built::forget_all(state, &listed.place) {
+                    printer.aside(&format!("{}: {error} ({})\n", styled(WARN, "warning"), error.cause));
+                }
             }
             let in_use: Vec<String> = in_use.iter().map(|one| one.path.display().to_string()).collect();
             stays.extend(in_use.iter().map(|path| format!("something runs in `{}`", context.shown(Path::new(path)))));
@@ -346,8 +352,14 @@ impl Ground {
     }
 }
 
+/// Warns that this user's notes could not be changed; what they are of is as asked for.
+fn no_note(error: &FsError) -> String {
+    let remedy = "XDG_STATE_HOME names another folder for such notes";
+    format!("{}: no shell activates it by itself: {error} ({}); {remedy}\n", styled(WARN, "warning"), error.cause)
+}
+
 fn disk(error: FsError) -> CommandError {
-    CommandError::new(Kind::Disk, error)
+    CommandError::from_disk(error)
 }
 
 fn failed(error: environment::Error, context: &Context) -> CommandError {
@@ -358,6 +370,7 @@ fn failed(error: environment::Error, context: &Context) -> CommandError {
                 .hint("give it another name, or remove it")
         }
         environment::Error::File(error) => disk(error),
+        environment::Error::Obstacle { .. } => CommandError::new(Kind::Environment, error).hint("move it away"),
         error => CommandError::new(Kind::Environment, error),
     }
 }

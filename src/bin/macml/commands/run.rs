@@ -27,6 +27,7 @@ use macml::sys::Folder;
 use macml::sys::Identity;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
+use macml::sys::tree;
 
 use crate::commands::sync;
 use crate::commands::sync::SyncArgs;
@@ -107,8 +108,16 @@ pub(crate) fn run(args: &RunArgs, context: &Context, printer: &Printer) -> ExitC
             let shown = exec.path.clone();
             let cause = exec.become_it();
             drop(held);
+            // It was there: what is not is what its first line names.
+            let missing = cause.kind() == std::io::ErrorKind::NotFound;
+            let named = missing.then(|| named_first(&shown)).flatten();
             let failed = Failed { path: context.shown(&shown), cause };
-            CommandError::new(Kind::Usage, failed).show(printer);
+            let error = CommandError::new(Kind::Usage, failed);
+            let error = match named {
+                Some(named) => error.hint(format!("its first line asks for `{named}`, which is not there")),
+                None => error,
+            };
+            error.show(printer);
             NOT_RUNNABLE.into()
         }
     }
@@ -118,6 +127,13 @@ pub(crate) fn run(args: &RunArgs, context: &Context, printer: &Printer) -> ExitC
 const NOT_RUNNABLE: u8 = 126;
 /// What a shell says of a command that is not there.
 const NOT_FOUND: u8 = 127;
+
+/// Returns the program that the first line of a script names.
+fn named_first(script: &Path) -> Option<String> {
+    let start = fs::read_start(script, Launch::MOST).ok()??;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    String::from_utf8_lossy(line).split_whitespace().next().map(str::to_owned)
+}
 
 /// What to become, or why nothing.
 enum Prepared {
@@ -217,11 +233,27 @@ fn ready(context: &Context, place: &Place) -> Result<(Generation, InUse), Comman
             }));
         };
         match generation.hold().and_then(InUse::inherited) {
-            Ok(held) => return Ok((generation, held)),
+            Ok(held) => {
+                let python = generation.path.join("bin/python");
+                return match fs::kind(&python).map_err(|error| CommandError::new(Kind::Disk, error))? {
+                    Some(_) => Ok((generation, held)),
+                    None => Err(without_python(context, place, &python)),
+                };
+            }
             Err(error) if tries == MOST_TRIES => return Err(CommandError::new(Kind::Disk, error)),
             Err(_) => tries += 1,
         }
     }
+}
+
+/// Makes the error for an environment whose Python was removed since it was built.
+fn without_python(context: &Context, place: &Place, python: &Path) -> CommandError {
+    let link = context.shown(&place.link);
+    let text = match tree::read_link(python) {
+        Ok(Some(target)) => format!("the Python of `{link}` is gone: there is no `{}`", target.display()),
+        _ => format!("`{link}` has no Python"),
+    };
+    CommandError::usage(text).hint("`macml sync` builds it with one that is there")
 }
 
 /// Returns PATH with the generation's programs first, and without the folders that lead to environments otherwise: the
