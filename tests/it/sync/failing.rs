@@ -227,7 +227,8 @@ fn a_mac_below_the_floor() {
 fn a_lock_that_cannot_be_used() {
     let index = FakeIndex::from_published(&two());
     let here = Here::new(&index, "aa = \"*\"");
-    here.project.write("macml.lock", "    here.run(&["sync", "--frozen"]).says(2, &["`macml.lock` cannot be used as it is", "`macml lock`"]);
+    here.project.write("macml.lock", "<<<<<<< ours\nversion = 1\n=======\n>>>>>>> theirs\n");
+    here.run(&["sync", "--frozen"]).says(2, &["`macml.lock` cannot be used as it is", "`macml lock`"]);
     here.run(&["sync", "--locked"]).says(1, &["`macml.lock` cannot be used as it is"]);
     here.sync().says(0, &["conflict markers", "macml.lock written", "ready"]);
     std::fs::write(here.path().join("macml.lock"), b"version = 1\n\xff\xfe\n").unwrap();
@@ -290,7 +291,6 @@ fn r23_a_full_disk() {
     let cache = ["--cache-dir", "small"];
     check("large = \"*\"", "small", &cache, &["no space for downloads: 3.1 MB"]);
     check("packed = \"*\"", "small", &cache, &["no space for unpacking `packed-1.0-py3-none-any.whl`: 3.6 MB"]);
-<<<<<<< HEAD
     // What would be copied is known before the first file is: all of the volume is free still.
     check("packed = \"*\"", ".macml", &[], &["no space for the environment: 3.6 MB needed, 2."]);
     // What half of the tree takes is not what was free.
