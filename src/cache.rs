@@ -194,7 +194,10 @@ impl Found {
 
     /// Returns whether its bytes are not those that were written.
     fn is_broken(&self) -> bool {
-        let Place::File(path) = &self.place else { return false };
+        let path = match &self.place {
+            Place::File(path) => path,
+            Place::Wheel(wheel) => return wheel.is_touched().unwrap_or(false),
+        };
         // What cannot be read is kept: the reason may pass.
         let Ok(Some(bytes)) = (if self.unfinished { Ok(None) } else { fs::read_bytes(path) }) else { return false };
         match self.kind {

@@ -7,7 +7,6 @@ What it prints is what pip prints, so that editors can read it. It needs nothing
 import json
 import os
 import re
-import shlex
 import sys
 import sysconfig
 from importlib import metadata
@@ -21,9 +20,9 @@ pip in an environment that macml made
 
 What is installed follows from macml.toml and macml.lock:
 
-  macml add NAME        instead of pip install NAME
-  macml remove NAME     instead of pip uninstall NAME
-  macml sync            installs what is locked
+  write NAME = "*" under [dependencies] in macml.toml    instead of pip install NAME
+  take its line out of macml.toml                        instead of pip uninstall NAME
+  macml sync                                             builds what they say
 """
 
 # Options that take a value, and those that do not; pip's own, where they change nothing here.
@@ -32,7 +31,7 @@ VALUES = {"--format", "--exclude", "--index-url", "-i", "--extra-index-url", "--
 FLAGS = {"--all", "--files", "-f", "--not-required", "--disable-pip-version-check", "--no-python-version-warning",
          "--no-color", "--no-input", "--no-cache-dir", "--isolated", "--verbose", "-v", "-vv", "-vvv", "--quiet", "-q",
          "-qq", "--local", "-l", "--pre", "--require-virtualenv", "--exclude-editable", "--include-editable", "--verify"}
-CHANGES = {"install": "add", "uninstall": "remove", "download": "add", "wheel": "add", "lock": "lock"}
+CHANGES = {"install", "uninstall", "download", "wheel", "lock"}
 
 
 def fail(text, code=1):
@@ -154,13 +153,13 @@ def show(options, names):
 
 
 def change(command, arguments):
-    verb = CHANGES[command]
-    names = [word for word in arguments if not word.startswith("-")]
-    words = " ".join(shlex.quote(word) for word in names) or "NAME"
-    line = "macml lock" if verb == "lock" else "macml %s %s" % (verb, words)
+    names = ", ".join("`%s`" % word for word in arguments if not word.startswith("-")) or "a package"
+    what = {
+        "lock": "run `macml lock`",
+        "uninstall": "take %s out of macml.toml, then run `macml sync`" % names,
+    }.get(command, "write %s under `[dependencies]` in macml.toml, then run `macml sync`" % names)
     return fail(
-        "error: `pip %s` would change an environment that macml builds from macml.lock\n"
-        "hint: run `%s`" % (command, line)
+        "error: `pip %s` would change an environment that macml builds from macml.lock\nhint: %s" % (command, what)
     )
 
 

@@ -232,6 +232,27 @@ pub struct CachedWheel {
     pub used: Option<SystemTime>,
 }
 
+impl CachedWheel {
+    /// Returns whether a file of it is gone or was written to since it was unpacked: a look at each of them.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_touched(&self) -> Result<bool, FsError> {
+        let bytes = fs::read_bytes(&self.folder.join("marker"))?;
+        let Some(marker) = bytes.and_then(|bytes| marker::parse(std::str::from_utf8(&bytes).ok()?)) else {
+            return Ok(true);
+        };
+        let sha256 = self.folder.file_name().and_then(|name| name.to_str()?.parse().ok());
+        let Some(time) = sha256.as_ref().map(time) else { return Ok(true) };
+        for file in &marker.files {
+            if !is_untouched(&self.folder.join("files").join(&file.path), file, time)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
 /// The cache while nobody uses it.
 #[derive(Debug)]
 pub struct AloneCache {

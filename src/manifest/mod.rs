@@ -43,6 +43,7 @@ use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Severity;
 use crate::diag::Source;
+use crate::sys;
 use crate::sys::fs;
 
 /// The name of the file.
@@ -145,7 +146,9 @@ pub fn read(path: &Path, version: &semver::Version) -> Result<Project, Error> {
         Err(error) => return Err(error.into()),
     };
     let source = Source { name: path.display().to_string(), text };
-    let folder = path.parent().and_then(Path::file_name).and_then(std::ffi::OsStr::to_str).unwrap_or("project");
+    // The folder's own name, however it is reached: over a link, or in other case on a Mac.
+    let own = path.parent().and_then(|folder| sys::resolve(folder).ok().flatten());
+    let folder = own.as_deref().and_then(Path::file_name).and_then(std::ffi::OsStr::to_str).unwrap_or("project");
     match parse(&source.text, Context { folder, version }) {
         Ok((manifest, findings)) => Ok(Project { manifest, findings, source }),
         Err(findings) => Err(Error::Invalid { text: source, findings }),

@@ -33,7 +33,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 #[command(after_help = "\
 Variables that no option stands for: MACML_MIRROR_ONLY asks mirrors alone, never the index behind them; \
 MACML_INDEX_NAME_USERNAME and MACML_INDEX_NAME_PASSWORD are sent to the index NAME; MACML_ENV names the environment that \
-the hook of a shell enters.")]
+sync, run and the hook of a shell take instead of the default one.")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,

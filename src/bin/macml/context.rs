@@ -159,6 +159,11 @@ impl Context {
         read.map(Some).map_err(|error| CommandError::from_pipeline(pipeline::Error::Manifest(error), self))
     }
 
+    /// Returns the environment that is meant, where one is named: on the command line, or for everything that is done.
+    pub(crate) fn env_name<'a>(&'a self, typed: Option<&'a str>) -> Option<&'a str> {
+        typed.or_else(|| self.env.get("MACML_ENV"))
+    }
+
     /// Returns `path` as people know it: relative to the working folder where it lies in it.
     pub(crate) fn shown(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {
@@ -256,7 +261,7 @@ fn no_folder(path: &Path, shown: &Path) -> CommandError {
     }
 }
 
-fn is_folder(path: &Path) -> bool {
+pub(crate) fn is_folder(path: &Path) -> bool {
     matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
 }
 

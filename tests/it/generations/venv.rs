@@ -163,16 +163,20 @@ fn pip_lists_and_does_not_change() {
         assert!(shown.contains(part), "{shown}");
     }
     assert!(ask(&["--version"]).starts_with("pip 0+macml from "));
-    assert!(ask(&[]).contains("macml add NAME"));
+    assert!(ask(&[]).contains("instead of pip install NAME"));
     let refuse = |args: &[&str], code: i32, expected: &str| {
         let output = made.run(&made.place.link.join("bin/pip"), args);
         let told = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), told.contains(expected)), (Some(code), true), "{told}");
     };
-    refuse(&["install", "-U", "numpy>=2"], 1, "hint: run `macml add 'numpy>=2'`\n");
+    refuse(
+        &["install", "-U", "numpy>=2"],
+        1,
+        "hint: write `numpy>=2` under `[dependencies]` in macml.toml, then run `macml sync`\n",
+    );
     refuse(&["-q", "install", "torch"], 1, "error: `pip install` would change an environment that macml builds");
-    refuse(&["uninstall", "-y", "one"], 1, "hint: run `macml remove one`\n");
-    refuse(&["download"], 1, "hint: run `macml add NAME`\n");
+    refuse(&["uninstall", "-y", "one"], 1, "hint: take `one` out of macml.toml, then run `macml sync`\n");
+    refuse(&["download"], 1, "hint: write a package under `[dependencies]` in macml.toml, then run `macml sync`\n");
     refuse(&["show", "three"], 1, "WARNING: Package(s) not found: three\n");
     refuse(&["config", "list"], 1, "error: `pip config` is not to be had");
     refuse(&["list", "--outdated"], 2, "error: no such option here: --outdated\n");

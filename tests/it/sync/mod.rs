@@ -265,8 +265,10 @@ fn a_stale_lock_is_solved_refused_or_taken_as_it_is() {
     here.run(&["sync", "--check"]).says(1, &["does not answer"]);
     here.run(&["sync", "--frozen"]).says(0, &[".venv unchanged"]);
     here.run_with(&[("MACML_FROZEN", "1")], &["sync"]).says(0, &[".venv unchanged"]);
-    here.run(&["sync", "--dry-run"])
-        .says(0, &["macml.lock would be written", " ~ bb 2.0 -> 1.0", "not built", "1 wheel to download"]);
+    here.run(&["sync", "--dry-run"]).says(
+        0,
+        &["macml.lock would be written", " ~ bb 2.0 -> 1.0", ".venv would be built: 2 packages", "1 wheel to download"],
+    );
     assert_eq!((here.project.lock(), here.generation()), (lock, before));
     here.run(&["sync"]).says(0, &[" ~ bb 2.0 -> 1.0"]);
     here.run(&["sync", "--locked"]).says(0, &["unchanged"]);

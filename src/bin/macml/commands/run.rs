@@ -60,7 +60,7 @@ that are not Python, a Python that is started with -I, -E or -S, nor programs th
 Exit code: the command's; 126 it cannot be run, 127 there is none, as in a shell; 2 there is no environment to run \
 it in, or macml could not tell.")]
 pub(crate) struct RunArgs {
-    /// The environment of macml.toml to run it in [default: default]
+    /// The environment of macml.toml to run it in [env: MACML_ENV] [default: default]
     #[arg(long, value_name = "NAME")]
     env: Option<String>,
 
@@ -163,7 +163,7 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
             locked: args.locked,
             frozen: args.frozen,
             offline: args.offline,
-            env: args.env.clone().into_iter().collect(),
+            env: context.env_name(args.env.as_deref()).map(str::to_owned).into_iter().collect(),
             ..SyncArgs::default()
         };
         sync::make_ready(&wanted, context, printer).map_err(|error| match Generations::current(&place) {
@@ -205,7 +205,7 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
 
 /// Finds where the environment lies.
 fn place(args: &RunArgs, context: &Context, project: &Project) -> Result<Place, CommandError> {
-    let name = args.env.as_deref().unwrap_or("default");
+    let name = context.env_name(args.env.as_deref()).unwrap_or("default");
     let envs = &project.manifest.envs;
     if !envs.iter().any(|env| env.name == name) {
         let known = envs.iter().map(|env| env.name.clone()).collect();

@@ -36,8 +36,10 @@ use macml::python::Machine;
 use macml::python::Search;
 use macml::sys::Folder;
 use macml::sys::disk::Bytes;
+use macml::sys::fs;
 use macml::target::MacosVersion;
 use macml::target::Platform;
+use macml::target::PythonMinor;
 
 use crate::args::FormatArg;
 use crate::commands::lock;
@@ -82,7 +84,7 @@ pub(crate) struct SyncArgs {
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Build this environment instead of the default one; may be repeated
+    /// Build this environment instead of the default one; may be repeated [env: MACML_ENV]
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub(crate) env: Vec<String>,
 
@@ -90,7 +92,8 @@ pub(crate) struct SyncArgs {
     #[arg(long)]
     pub(crate) all: bool,
 
-    /// Stage the files of an environment for another machine in this folder: no Python is needed, and none is in it
+    /// With --platform: stage the files of an environment for another machine in this folder; no Python is needed, and
+    /// none is in it
     #[arg(long, value_name = "DIR", requires = "platform", conflicts_with_all = ["all", "dry_run", "check", "compile", "replace", "python"])]
     pub(crate) target: Option<PathBuf>,
 
@@ -114,7 +117,7 @@ pub(crate) struct SyncArgs {
     #[arg(long)]
     pub(crate) replace: bool,
 
-    /// Take wheels from this folder and ask no index; they must be the locked ones
+    /// Take the locked wheels from this folder, such as `macml bundle` writes, and ask no index; implies --locked
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
 
@@ -192,7 +195,7 @@ fn work(args: &SyncArgs, context: &Context, draw: &Arc<Draw>) -> Result<Done, Co
         return Ok(Done::Synced(Box::new(outcome)));
     };
     let env = match &args.env[..] {
-        [] => "default".to_owned(),
+        [] => context.env_name(None).unwrap_or("default").to_owned(),
         [one] => one.clone(),
         _ => return Err(CommandError::usage("only one environment at a time goes into a folder")),
     };
@@ -233,7 +236,14 @@ pub(crate) fn make_ready(args: &SyncArgs, context: &Context, printer: &Printer) 
 impl SyncArgs {
     fn source(&self, context: &Context, config: &Config) -> Result<sync::Source, CommandError> {
         let frozen = self.frozen || !self.locked && context::flag(&context.env, "MACML_FROZEN")?;
-        let locked = self.locked || self.check || !frozen && context::flag(&context.env, "MACML_LOCKED")?;
+        if let Some(folder) = &self.from
+            && !context::is_folder(&context.cwd.join(folder))
+        {
+            return Err(CommandError::usage(format!("there is no folder `{}`", folder.display()))
+                .hint("`macml bundle DIR` writes one"));
+        }
+        let locked =
+            self.locked || self.check || self.from.is_some() || !frozen && context::flag(&context.env, "MACML_LOCKED")?;
         Ok(sync::Source {
             start: context.start.clone(),
             home: context.env.home().map(PathBuf::from),
@@ -277,12 +287,18 @@ impl SyncArgs {
             false => Purpose::Build,
         };
         let named = self.python.clone().or_else(|| context.env.get("MACML_PYTHON").map(PathBuf::from));
+        let version =
+            named.as_ref().filter(|named| named.to_str().is_some_and(|text| text.parse::<PythonMinor>().is_ok()));
+        if let Some(version) = version.filter(|named| !matches!(fs::kind(&context.cwd.join(named)), Ok(Some(_)))) {
+            return Err(CommandError::usage(format!("`{}` is a version, not a program", version.display()))
+                .hint("the version is that of macml.lock; `macml lock --python X.Y` tries another"));
+        }
         let macml = |kind| context.env.folder(kind).map(|folder| folder.join("macml"));
         Ok(Job {
             source,
             which: match &self.env[..] {
                 _ if self.all => Which::All,
-                [] => Which::Default,
+                [] => context.env_name(None).map_or(Which::Default, |env| Which::Named(vec![env.to_owned()])),
                 names => Which::Named(names.to_vec()),
             },
             purpose,
@@ -414,7 +430,7 @@ fn last_line(synced: &Synced, name: &str, took: Duration, checked: bool) -> Stri
         Verdict::Unchanged => format!("{} unchanged, {took}", styled(GOOD, name)),
         Verdict::Built => format!("{} ready: {size}, {took}", styled(GOOD, name)),
         Verdict::Differs if checked => format!("{} differs, {took}", styled(BAD, name)),
-        Verdict::Differs => format!("{} not built: {size}, {}", styled(WARN, name), downloads(synced.downloads)),
+        Verdict::Differs => format!("{} would be built: {size}, {}", styled(WARN, name), downloads(synced.downloads)),
     }
 }
 
