@@ -1,5 +1,6 @@
 //! Paths inside wheels and environments: which may be written at all, and which a Mac's file system takes for one.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
@@ -113,56 +114,74 @@ pub(super) struct Tree<T> {
     spelling: Spelling,
     /// By what the file system tells apart.
     known: HashMap<String, Known<T>>,
+    /// The folder that was put in, or found, last: most files lie beside the one before.
+    last: String,
 }
 
 struct Known<T> {
-    /// As spelled by the first that wanted it.
-    path: String,
+    /// As spelled by the first that wanted it, where that is not the key.
+    path: Option<String>,
     is_folder: bool,
     owner: T,
 }
 
 impl<T: Copy> Tree<T> {
     pub(super) fn new(spelling: Spelling) -> Self {
-        Self { spelling, known: HashMap::new() }
+        Self { spelling, known: HashMap::new(), last: String::new() }
     }
 
-    fn key(&self, path: &str) -> String {
+    /// Makes room for so many more paths.
+    pub(super) fn expect(&mut self, paths: usize) {
+        self.known.reserve(paths);
+    }
+
+    fn key<'a>(&self, path: &'a str) -> Cow<'a, str> {
         match self.spelling {
-            Spelling::Exact => path.to_owned(),
-            Spelling::Folded => folded(path),
+            Spelling::Exact => Cow::Borrowed(path),
+            Spelling::Folded => Cow::Owned(folded(path)),
         }
+    }
+
+    fn insert(&mut self, key: Cow<'_, str>, path: &str, is_folder: bool, owner: T) {
+        let spelled = (*key != *path).then(|| path.to_owned());
+        self.known.insert(key.into_owned(), Known { path: spelled, is_folder, owner });
     }
 
     /// Puts a file in, and the folders on the way; else says what is in the way, and whose that is.
     pub(super) fn file(&mut self, path: &str, owner: T) -> Result<(), (Clash, T)> {
         self.above(path, owner)?;
         let key = self.key(path);
-        if let Some(known) = self.known.get(&key) {
-            let other = known.path.clone();
+        if let Some(known) = self.known.get(&*key) {
+            let other = known.path.as_deref().unwrap_or(&key);
             let clash = match known {
-                Known { is_folder: true, .. } => Clash::FileAndFolder(other),
+                Known { is_folder: true, .. } => Clash::FileAndFolder(other.to_owned()),
                 _ if other == path => Clash::Same,
-                _ => Clash::Spelling(other),
+                _ => Clash::Spelling(other.to_owned()),
             };
             return Err((clash, known.owner));
         }
-        self.known.insert(key, Known { path: path.to_owned(), is_folder: false, owner });
+        self.insert(key, path, false, owner);
         Ok(())
     }
 
     /// Puts a folder in, and those on the way.
     pub(super) fn folder(&mut self, path: &str, owner: T) -> Result<(), (Clash, T)> {
-        let key = self.key(path);
-        if let Some(known) = self.known.get(&key) {
-            return match known {
-                Known { is_folder: true, path: other, .. } if other == path => Ok(()),
-                Known { is_folder: true, .. } => Err((Clash::Spelling(known.path.clone()), known.owner)),
-                _ => Err((Clash::FileAndFolder(known.path.clone()), known.owner)),
-            };
+        if path == self.last && !path.is_empty() {
+            return Ok(());
         }
-        self.above(path, owner)?;
-        self.known.insert(key, Known { path: path.to_owned(), is_folder: true, owner });
+        let key = self.key(path);
+        if let Some(known) = self.known.get(&*key) {
+            let other = known.path.as_deref().unwrap_or(&key);
+            match known {
+                Known { is_folder: true, .. } if other == path => {}
+                Known { is_folder: true, .. } => return Err((Clash::Spelling(other.to_owned()), known.owner)),
+                _ => return Err((Clash::FileAndFolder(other.to_owned()), known.owner)),
+            }
+        } else {
+            self.above(path, owner)?;
+            self.insert(key, path, true, owner);
+        }
+        path.clone_into(&mut self.last);
         Ok(())
     }
 

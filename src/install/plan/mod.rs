@@ -213,6 +213,7 @@ pub fn plan(arriving: &[Arriving<'_>], layout: &Layout, allow_overlap: &[String]
         overlaps: Vec::new(),
         allow_overlap,
     };
+    making.tree.expect(arriving.iter().map(|one| one.wheel.files.len()).sum());
     for path in &layout.reserved {
         // Two that are reserved may well be one name.
         let _ = making.tree.file(path, None);
