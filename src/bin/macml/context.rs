@@ -261,7 +261,7 @@ fn no_folder(path: &Path, shown: &Path) -> CommandError {
     }
 }
 
-pub(crate) fn is_folder(path: &Path) -> bool {
+fn is_folder(path: &Path) -> bool {
     matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
 }
 

@@ -236,12 +236,6 @@ pub(crate) fn make_ready(args: &SyncArgs, context: &Context, printer: &Printer) 
 impl SyncArgs {
     fn source(&self, context: &Context, config: &Config) -> Result<sync::Source, CommandError> {
         let frozen = self.frozen || !self.locked && context::flag(&context.env, "MACML_FROZEN")?;
-        if let Some(folder) = &self.from
-            && !context::is_folder(&context.cwd.join(folder))
-        {
-            return Err(CommandError::usage(format!("there is no folder `{}`", folder.display()))
-                .hint("`macml bundle DIR` writes one"));
-        }
         let locked =
             self.locked || self.check || self.from.is_some() || !frozen && context::flag(&context.env, "MACML_LOCKED")?;
         Ok(sync::Source {
