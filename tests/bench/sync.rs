@@ -105,10 +105,12 @@ const USAGE: &str = "\
 cargo bench --bench sync -- [OPTIONS]
   --runs N        timed runs of each tool for each row (default 5)
   --delay-ms N    the index waits so long before each answer (default 0)
-  --macml PATH    measure this macml instead of the one just built";
+  --macml PATH    measure this macml instead of the one just built
+  --warm          leave out the rows that begin with an empty cache or copy, which take minutes";
 
 fn main() {
     let (mut runs, mut delay) = (5, Duration::ZERO);
+    let mut long = true;
     let mut macml = PathBuf::from(env!("CARGO_BIN_EXE_macml"));
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -119,6 +121,7 @@ fn main() {
             "--runs" => runs = value().parse().expect("a number of runs"),
             "--delay-ms" => delay = Duration::from_millis(value().parse().expect("milliseconds")),
             "--macml" => macml = value().into(),
+            "--warm" => long = false,
             other => panic!("unknown option `{other}`\n{USAGE}"),
         }
     }
@@ -139,6 +142,9 @@ fn main() {
     println!("| work | macml sync | uv sync | macml / uv |\n| --- | ---: | ---: | ---: |");
     let clones = bench.clones();
     for row in Row::ALL {
+        if !long && matches!(row, Row::Cold | Row::ColdMemory | Row::Warm("copy")) {
+            continue;
+        }
         if row == Row::Warm("clone") && !clones {
             // uv makes hard links then, and macml copies: two kinds of work.
             eprintln!("{}: not measured, this volume cannot clone", row.title());
