@@ -5,6 +5,7 @@
 //! breaks: the wheel was judged before.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use super::scripts::{EntryPoint, Kind};
 use super::wheel::About;
@@ -36,7 +37,7 @@ pub(super) struct Marker {
     pub(super) name: WheelName,
     pub(super) about: About,
     /// Sorted by path.
-    pub(super) files: Vec<CachedFile>,
+    pub(super) files: Vec<Arc<CachedFile>>,
 }
 
 /// Writes a marker.
@@ -91,7 +92,7 @@ pub(super) fn parse(text: &str) -> Option<Marker> {
     for line in lines {
         let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
         match word {
-            "file" => files.push(file(rest)?),
+            "file" => files.push(Arc::new(file(rest)?)),
             "data" => about.data = Some(rest.to_owned()),
             "pure" => about.purelib = true,
             "tag" => about.strange_tags.push(rest.to_owned()),
@@ -104,6 +105,8 @@ pub(super) fn parse(text: &str) -> Option<Marker> {
             _ => return None,
         }
     }
+    // As many as there are, and no more: an environment has tens of thousands.
+    files.shrink_to_fit();
     Some(Marker { name, about, files })
 }
 
@@ -149,9 +152,9 @@ mod tests {
                 strange_tags: vec!["py2-none-any".to_owned()],
             },
             files: vec![
-                file("a b/c  d", [false; 3]),
-                file("a.dylib", [true, true, false]),
-                file("a-1.0.data/scripts/x", [true, false, true]),
+                file("a b/c  d", [false; 3]).into(),
+                file("a.dylib", [true, true, false]).into(),
+                file("a-1.0.data/scripts/x", [true, false, true]).into(),
             ],
         }
     }

@@ -113,14 +113,14 @@ pub(super) enum Clash {
 pub(super) struct Tree<T> {
     spelling: Spelling,
     /// By what the file system tells apart.
-    known: HashMap<String, Known<T>>,
+    known: HashMap<Box<str>, Known<T>>,
     /// The folder that was put in, or found, last: most files lie beside the one before.
     last: String,
 }
 
 struct Known<T> {
     /// As spelled by the first that wanted it, where that is not the key.
-    path: Option<String>,
+    path: Option<Box<str>>,
     is_folder: bool,
     owner: T,
 }
@@ -143,8 +143,8 @@ impl<T: Copy> Tree<T> {
     }
 
     fn insert(&mut self, key: Cow<'_, str>, path: &str, is_folder: bool, owner: T) {
-        let spelled = (*key != *path).then(|| path.to_owned());
-        self.known.insert(key.into_owned(), Known { path: spelled, is_folder, owner });
+        let spelled = (*key != *path).then(|| path.into());
+        self.known.insert(key.into(), Known { path: spelled, is_folder, owner });
     }
 
     /// Puts a file in, and the folders on the way; else says what is in the way, and whose that is.

@@ -20,6 +20,7 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use sha2::Digest as _;
@@ -97,7 +98,7 @@ pub struct Unpacked {
     /// What it says of itself.
     pub about: About,
     /// Its files, sorted by path.
-    pub files: Vec<CachedFile>,
+    pub files: Vec<Arc<CachedFile>>,
     /// The scripts whose first line is to be rewritten, whole, by path.
     pub scripts: BTreeMap<String, Vec<u8>>,
     /// Where its files are.
@@ -476,7 +477,7 @@ fn write<R: Read + Seek>(entry: &Path, locked: &LockedWheel, wheel: &mut Wheel<R
         let script = scripts.as_ref().is_some_and(|folder| file.path.starts_with(folder));
         let python_script = script && head.starts_with(scripts::PYTHON) && file.size <= SCRIPT_LIMIT;
         let (size, executable) = (file.size, file.executable);
-        files.push(CachedFile { path: file.path, size, sha256, executable, native, python_script });
+        files.push(Arc::new(CachedFile { path: file.path, size, sha256, executable, native, python_script }));
     }
     let marker = Marker { name: wheel.name.clone(), about: wheel.about.clone(), files };
     let mut new = NewFile::create(&entry.join("marker"), Mode::PLAIN)?;

@@ -97,7 +97,7 @@ fn changed_bytes_are_noticed() {
         bytes[at] ^= 1 << (at % 8);
         match open.unpack(&locked, Cursor::new(bytes), Bytes::Checked) {
             Ok(mut found) => {
-                found.files.iter_mut().for_each(|file| file.executable = false);
+                found.files.iter_mut().for_each(|file| std::sync::Arc::make_mut(file).executable = false);
                 assert_eq!((&found.files, &found.about), (&good.files, &good.about), "{at}");
                 open.discard(locked.sha256).unwrap();
             }

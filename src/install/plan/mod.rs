@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::marker::CachedFile;
@@ -106,7 +107,7 @@ pub struct Planned {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
     /// A file of its owner in the cache.
-    Cached(CachedFile),
+    Cached(Arc<CachedFile>),
     /// Bytes of its own: a file that only describes.
     Text(Vec<u8>),
     /// Bytes of its own: a command.
@@ -213,7 +214,9 @@ pub fn plan(arriving: &[Arriving<'_>], layout: &Layout, allow_overlap: &[String]
         overlaps: Vec::new(),
         allow_overlap,
     };
-    making.tree.expect(arriving.iter().map(|one| one.wheel.files.len()).sum());
+    let files: usize = arriving.iter().map(|one| one.wheel.files.len()).sum();
+    // With the folders, of which there is about one for eight files.
+    making.tree.expect(files + files / 8);
     for path in &layout.reserved {
         // Two that are reserved may well be one name.
         let _ = making.tree.file(path, None);

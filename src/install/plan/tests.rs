@@ -27,7 +27,7 @@ fn wheel(name: &str, files: &[(&str, &str)]) -> Unpacked {
             entry_points: Vec::new(),
             strange_tags: Vec::new(),
         },
-        files: all,
+        files: all.into_iter().map(Into::into).collect(),
         scripts: BTreeMap::new(),
         folder: PathBuf::from("/cache"),
     }
