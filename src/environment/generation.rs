@@ -444,6 +444,24 @@ impl Generations {
         Ok(true)
     }
 
+    /// Removes what a killed process left unfinished, if there is something and nobody changes environments of the
+    /// project just now: for who has nothing else to do. What cannot be removed waits for the next to build.
+    ///
+    /// # Errors
+    /// When the folder of generations cannot be read.
+    pub fn tidy(place: &Place) -> Result<(), FsError> {
+        let left = |name: &String| UNFINISHED.iter().any(|prefix| name.starts_with(prefix));
+        if !tree::names(&place.store)?.iter().any(left) {
+            return Ok(());
+        }
+        // Who builds holds it, and what is unfinished is theirs.
+        let Ok(Some(_held)) = FileLock::try_exclusive(&place.store.with_file_name(".lock")) else { return Ok(()) };
+        for name in tree::names(&place.store)?.iter().filter(|name| left(name)) {
+            let _ = tree::remove(&place.store.join(name));
+        }
+        Ok(())
+    }
+
     /// Removes what killed processes left, as far as that is possible: what stays takes room only.
     fn sweep(&self) -> Result<(), FsError> {
         for name in tree::names(&self.place.store)? {

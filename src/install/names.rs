@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, RandomState};
 
 use icu_normalizer::DecomposingNormalizerBorrowed;
 
@@ -112,14 +113,16 @@ pub(super) enum Clash {
 /// Every path of a tree, to see that each has a place of its own.
 pub(super) struct Tree<T> {
     spelling: Spelling,
-    /// By what the file system tells apart.
-    known: HashMap<Box<str>, Known<T>>,
+    /// By the digest of what the file system tells apart: an environment has tens of thousands of paths, which stand in
+    /// the plan already. Nobody knows the keys of this process's digests, so that nobody can make two names meet.
+    known: HashMap<u128, Known<T>>,
+    digests: [RandomState; 2],
     /// The folder that was put in, or found, last: most files lie beside the one before.
     last: String,
 }
 
 struct Known<T> {
-    /// As spelled by the first that wanted it, where that is not the key.
+    /// As spelled by the first that wanted it, where that is not what the file system tells apart.
     path: Option<Box<str>>,
     is_folder: bool,
     owner: T,
@@ -127,7 +130,8 @@ struct Known<T> {
 
 impl<T: Copy> Tree<T> {
     pub(super) fn new(spelling: Spelling) -> Self {
-        Self { spelling, known: HashMap::new(), last: String::new() }
+        let digests = [RandomState::new(), RandomState::new()];
+        Self { spelling, known: HashMap::new(), digests, last: String::new() }
     }
 
     /// Makes room for so many more paths.
@@ -142,16 +146,21 @@ impl<T: Copy> Tree<T> {
         }
     }
 
-    fn insert(&mut self, key: Cow<'_, str>, path: &str, is_folder: bool, owner: T) {
+    fn digest(&self, key: &str) -> u128 {
+        let [high, low] = self.digests.each_ref().map(|state| u128::from(state.hash_one(key)));
+        high << 64 | low
+    }
+
+    fn insert(&mut self, key: &str, path: &str, is_folder: bool, owner: T) {
         let spelled = (*key != *path).then(|| path.into());
-        self.known.insert(key.into(), Known { path: spelled, is_folder, owner });
+        self.known.insert(self.digest(key), Known { path: spelled, is_folder, owner });
     }
 
     /// Puts a file in, and the folders on the way; else says what is in the way, and whose that is.
     pub(super) fn file(&mut self, path: &str, owner: T) -> Result<(), (Clash, T)> {
         self.above(path, owner)?;
         let key = self.key(path);
-        if let Some(known) = self.known.get(&*key) {
+        if let Some(known) = self.known.get(&self.digest(&key)) {
             let other = known.path.as_deref().unwrap_or(&key);
             let clash = match known {
                 Known { is_folder: true, .. } => Clash::FileAndFolder(other.to_owned()),
@@ -160,7 +169,7 @@ impl<T: Copy> Tree<T> {
             };
             return Err((clash, known.owner));
         }
-        self.insert(key, path, false, owner);
+        self.insert(&key, path, false, owner);
         Ok(())
     }
 
@@ -170,7 +179,7 @@ impl<T: Copy> Tree<T> {
             return Ok(());
         }
         let key = self.key(path);
-        if let Some(known) = self.known.get(&*key) {
+        if let Some(known) = self.known.get(&self.digest(&key)) {
             let other = known.path.as_deref().unwrap_or(&key);
             match known {
                 Known { is_folder: true, .. } if other == path => {}
@@ -179,7 +188,7 @@ impl<T: Copy> Tree<T> {
             }
         } else {
             self.above(path, owner)?;
-            self.insert(key, path, true, owner);
+            self.insert(&key, path, true, owner);
         }
         path.clone_into(&mut self.last);
         Ok(())

@@ -280,7 +280,9 @@ impl Making<'_> {
             Listed { path: relative(path, site), content }
         });
         let own_row = Listed { path: info("RECORD"), content: None };
-        let text = record::text(rows.chain([own_row]).collect());
+        let mut text = record::text(rows.chain([own_row]).collect());
+        // It stays until it is written, and a line for each file of an environment is a lot.
+        text.shrink_to_fit();
         self.put(own, format!("{site}/{}", info("RECORD")), Source::Text(text.into_bytes()))?;
         Ok(())
     }

@@ -426,7 +426,11 @@ impl<'a> Ready<'a> {
 
     fn unchanged(&self, present: Present) -> Result<Synced, Error> {
         let unknown = match self.job.purpose {
-            Purpose::Build => self.note(&present.generation, &present.stamp),
+            Purpose::Build => {
+                // Left-overs are in nobody's way.
+                let _ = Generations::tidy(&self.place);
+                self.note(&present.generation, &present.stamp)
+            }
             Purpose::Check | Purpose::Show => None,
         };
         let synced = self.synced(Verdict::Unchanged, Some(&present));

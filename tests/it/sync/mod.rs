@@ -217,6 +217,25 @@ fn a_sync_with_nothing_to_do_writes_nothing() {
     assert_eq!(walk(&here.path().join(".local/state/macml/built")).len(), 2);
 }
 
+/// Also when the lock has gone back meanwhile to what is there, so that nothing is to be built.
+#[test]
+fn what_a_killed_run_left_goes_with_the_next() {
+    let index = FakeIndex::from_published(&two());
+    let here = Here::new(&index, "aa = \"*\"");
+    here.sync();
+    let store = here.generation().parent().unwrap().to_owned();
+    let (left, lock) = (store.join(".new-killed"), store.with_file_name(".lock"));
+    std::fs::create_dir_all(left.join("lib")).unwrap();
+    // Somebody may be building in it.
+    let building = std::fs::File::open(&lock).unwrap();
+    building.lock().unwrap();
+    here.sync().says(0, &["unchanged"]);
+    assert!(left.exists());
+    drop(building);
+    here.sync().says(0, &["unchanged"]);
+    assert!(!left.exists() && here.generation().exists());
+}
+
 #[test]
 fn json_says_what_was_done() {
     let index = FakeIndex::from_published(&two());
