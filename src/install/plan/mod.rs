@@ -199,7 +199,7 @@ fn overlaps(all: &[Overlap]) -> String {
 }
 
 /// Who wants a path: a wheel by its place, or the environment.
-type Owner = Option<usize>;
+type Owner = Option<u32>;
 
 /// Plans a tree of wheels. Of two that own a path that is in `allow_overlap`, relative to the tree or to the folder that
 /// packages lie in, the first wheel's is there.
@@ -305,13 +305,14 @@ impl Making<'_> {
 
     /// Puts a file in, unless another wheel has it already with the same bytes.
     fn put(&mut self, own: usize, path: String, source: Source) -> Result<String, PlanError> {
-        let Err((clash, owner)) = self.tree.file(&path, Some(own)) else {
+        let owner = u32::try_from(own).expect("there are fewer wheels than that");
+        let Err((clash, owner)) = self.tree.file(&path, Some(owner)) else {
             self.plan.files.insert(path.clone(), Planned { owner: own, source });
             return Ok(path);
         };
         let second = self.plan.wheels[own].name.clone();
         let Some(owner) = owner else { return Err(PlanError::Reserved { path, wheel: Box::new(second) }) };
-        let first = self.plan.wheels[owner].name.clone();
+        let first = self.plan.wheels[owner as usize].name.clone();
         match clash {
             Clash::Spelling(other) => Err(PlanError::Spelling { path, other, wheels: Box::new([first, second]) }),
             Clash::FileAndFolder(other) => {
