@@ -154,6 +154,16 @@ fn main() {
         let [ours, theirs] = bench.row(row, runs);
         println!("| {} | {ours} | {theirs} | {:.2} |", row.title(), ours.median() / theirs.median());
     }
+    // uv has none; what a prompt waits for is the whole process.
+    let hook = || {
+        let begun = Instant::now();
+        let mut command = Command::new(&bench.macml);
+        command.args(["hook", "zsh", "--apply"]).current_dir(bench.folder(Tool::Macml).join("project"));
+        assert!(output(bench.dress(Tool::Macml, &mut command)).contains("VIRTUAL_ENV"), "the environment is entered");
+        begun.elapsed().as_secs_f64() * 1000.0
+    };
+    let samples = Samples::new(Unit::Milliseconds, (0..20 * runs).map(|_| hook()).collect());
+    println!("| the hook of a shell, entering the project | {samples} | – | – |");
 }
 
 impl Bench {
