@@ -451,12 +451,12 @@ impl Generations {
     /// When the folder of generations cannot be read.
     pub fn tidy(place: &Place) -> Result<(), FsError> {
         let left = |name: &String| UNFINISHED.iter().any(|prefix| name.starts_with(prefix));
-        if !tree::names(&place.store)?.iter().any(left) {
+        if !fs::names(&place.store)?.iter().any(left) {
             return Ok(());
         }
         // Who builds holds it, and what is unfinished is theirs.
         let Ok(Some(_held)) = FileLock::try_exclusive(&place.store.with_file_name(".lock")) else { return Ok(()) };
-        for name in tree::names(&place.store)?.iter().filter(|name| left(name)) {
+        for name in fs::names(&place.store)?.iter().filter(|name| left(name)) {
             let _ = tree::remove(&place.store.join(name));
         }
         Ok(())
@@ -464,7 +464,7 @@ impl Generations {
 
     /// Removes what killed processes left, as far as that is possible: what stays takes room only.
     fn sweep(&self) -> Result<(), FsError> {
-        for name in tree::names(&self.place.store)? {
+        for name in fs::names(&self.place.store)? {
             let path = self.place.store.join(&name);
             if UNFINISHED.iter().any(|prefix| name.starts_with(prefix)) {
                 let _ = tree::remove(&path);
@@ -473,7 +473,7 @@ impl Generations {
             }
         }
         for folder in self.making() {
-            for name in tree::names(folder)?.iter().filter(|name| name.starts_with(LINK_PREFIX)) {
+            for name in fs::names(folder)?.iter().filter(|name| name.starts_with(LINK_PREFIX)) {
                 let path = folder.join(name);
                 if tree::read_link(&path)?.is_some() {
                     let _ = fs::remove_file(&path);
@@ -526,7 +526,7 @@ fn whole(generation: Option<Generation>) -> Result<Option<Generation>, FsError> 
 /// Lists the folders with names of generations, whole or not, the newest first.
 fn named(place: &Place) -> Result<Vec<Generation>, FsError> {
     let mut all = Vec::new();
-    for name in tree::names(&place.store)? {
+    for name in fs::names(&place.store)? {
         let generation = Generation::at(&place.store.join(name));
         if let Some(generation) = generation
             && tree::facts(&generation.path)?.is_some_and(|facts| facts.folder)

@@ -50,6 +50,6 @@ pub use hook::{Followed, HOOK_VARIABLE, Prompt, Told, enter, follow};
 pub use listing::{Listed, ListedGeneration, names};
 pub use place::{Elsewhere, Place, Standing};
 pub use shell::Shell;
-pub use stamp::{FolderTime, Package, STAMP_NAME, Stamp};
+pub use stamp::{FolderTime, Package, PackageChange, STAMP_NAME, Stamp, package_changes};
 pub use trust::{Built, Known};
-pub use venv::{Pip, Venv, VenvError};
+pub use venv::{Pip, Venv, VenvError, missing_paths};

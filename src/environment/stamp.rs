@@ -1,5 +1,6 @@
 //! `Stamp`: what a generation was built from, written inside it, last.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -55,6 +56,35 @@ pub struct Package {
     pub name: String,
     /// Its version.
     pub version: String,
+}
+
+/// A package that came, went or moved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PackageChange {
+    /// Its name.
+    pub name: String,
+    /// Its version before; `None` for one that came.
+    pub before: Option<String>,
+    /// Its version now; `None` for one that went.
+    pub after: Option<String>,
+}
+
+/// Compares two sets of packages, by name.
+pub fn package_changes(before: &[Package], after: &[Package]) -> Vec<PackageChange> {
+    let versions = |all: &[Package]| -> BTreeMap<String, String> {
+        all.iter().map(|package| (package.name.clone(), package.version.clone())).collect()
+    };
+    let (mut old, new) = (versions(before), versions(after));
+    let mut changes = Vec::new();
+    for (name, after) in new {
+        let before = old.remove(&name);
+        if before.as_ref() != Some(&after) {
+            changes.push(PackageChange { name, before, after: Some(after) });
+        }
+    }
+    changes.extend(old.into_iter().map(|(name, before)| PackageChange { name, before: Some(before), after: None }));
+    changes.sort_by(|one, other| one.name.cmp(&other.name));
+    changes
 }
 
 /// When something in a folder last came or went.

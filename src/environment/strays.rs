@@ -10,7 +10,6 @@ use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
-use crate::sys::tree;
 
 impl Generation {
     /// Lists what is in it and was not put there by macml: distributions that its stamp does not know, as `name version`,
@@ -19,7 +18,7 @@ impl Generation {
     /// # Errors
     /// When it cannot be read.
     pub fn strays(&self, stamp: &Stamp) -> Result<Vec<String>, FsError> {
-        let site = tree::names(&self.path.join(&stamp.site))?;
+        let site = fs::names(&self.path.join(&stamp.site))?;
         let mut owned: BTreeSet<String> = venv::own_paths(&stamp.site, venv::Pip::Launcher).into_iter().collect();
         owned.insert(STAMP_NAME.to_owned());
         let mut strays = Vec::new();
@@ -35,7 +34,7 @@ impl Generation {
             owned.extend(install::recorded_paths(&record).iter().filter_map(|path| place(&stamp.site, path)));
         }
         let beside = site.iter().filter(|name| *name != "__pycache__").map(|name| format!("{}/{name}", stamp.site));
-        let commands = tree::names(&self.path.join("bin"))?;
+        let commands = fs::names(&self.path.join("bin"))?;
         let commands = commands.iter().filter(|name| *name != "__pycache__").map(|name| format!("bin/{name}"));
         strays.extend(beside.chain(commands).filter(|path| !owned.contains(path)));
         strays.sort();

@@ -100,14 +100,6 @@ impl Built {
         kept
     }
 
-    /// Removes the note on an environment, if there is one.
-    ///
-    /// # Errors
-    /// When it stays.
-    pub fn forget(state: &Path, place: &Place) -> Result<(), FsError> {
-        fs::remove_file(&Self::path(state, place))
-    }
-
     /// Writes the note.
     ///
     /// # Errors

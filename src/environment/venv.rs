@@ -127,20 +127,6 @@ impl Venv<'_> {
         Ok(put(&root.join("pyvenv.cfg"), config.as_bytes(), Mode::PLAIN)?)
     }
 
-    /// Lists the folders of `[project] paths` that are not there: Python passes over them.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    pub fn missing_paths(&self) -> Result<Vec<PathBuf>, FsError> {
-        let mut missing = self.folders();
-        let mut failed = None;
-        missing.retain(|folder| match fs::kind(folder) {
-            Ok(kind) => kind != Some(fs::Kind::Folder),
-            Err(error) => failed.replace(error).is_some(),
-        });
-        failed.map_or(Ok(missing), Err)
-    }
-
     fn has_lib64(&self) -> bool {
         self.python.platlibdir == "lib64"
     }
@@ -212,4 +198,10 @@ fn put(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), FsError> {
     let mut file = NewFile::create(path, mode)?;
     file.write(bytes)?;
     file.finish(None)
+}
+
+/// Lists those of `[project] paths` that are no folders of the project: Python passes over them.
+pub fn missing_paths<'a>(project: &Path, paths: &'a [String]) -> Vec<&'a String> {
+    let is_folder = |path: &Path| matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)));
+    paths.iter().filter(|path| !is_folder(&project.join(path))).collect()
 }

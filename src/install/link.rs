@@ -12,6 +12,7 @@ use super::marker::CachedFile;
 use super::plan::{Plan, Planned, PlannedWheel, Source};
 use super::unpack::is_untouched;
 use crate::pep::{Sha256, WheelName};
+use crate::sys::disk;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 use crate::sys::tree;
@@ -172,7 +173,7 @@ impl Linker {
         let mut damaged = BTreeMap::new();
         for part in all {
             let part = part.map_err(|error| match error {
-                cause if is_full(&cause) => LinkError::Full { folder: root.to_owned(), cause },
+                cause if disk::is_full(&cause.cause) => LinkError::Full { folder: root.to_owned(), cause },
                 cause => LinkError::File(cause),
             })?;
             linked.add(part.linker.linked);
@@ -209,7 +210,7 @@ impl Linker {
                 // Another process found it damaged and put it away between two looks.
                 ErrorKind::NotFound if tree::facts(&from)?.is_none() => return Ok(false),
                 ErrorKind::NotFound | ErrorKind::AlreadyExists => return Err(error),
-                _ if is_full(&error) => return Err(error),
+                _ if disk::is_full(&error.cause) => return Err(error),
                 // This file has as many names as it may have; others have not.
                 ErrorKind::TooManyLinks => {}
                 _ if *way == LinkMode::Copy => {}
@@ -275,10 +276,6 @@ impl Linked {
         self.written += other.written;
         self.fell_back = self.fell_back.take().or(other.fell_back);
     }
-}
-
-fn is_full(error: &FsError) -> bool {
-    matches!(error.cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 /// Makes the folders on the way to a path that were not made yet.

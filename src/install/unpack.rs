@@ -33,6 +33,7 @@ use super::wheel;
 use super::wheel::{About, Wheel};
 use crate::lock::model::LockedWheel;
 use crate::pep::{Sha256, WheelName};
+use crate::sys::disk;
 use crate::sys::entry;
 use crate::sys::fs;
 use crate::sys::fs::{FileLock, FsError};
@@ -285,7 +286,7 @@ fn put_away(root: &Path, entry: &Path) -> Result<(), FsError> {
 
 /// Removes what is being made or removed by nobody: the caller is alone.
 fn sweep(root: &Path) -> Result<(), FsError> {
-    for name in tree::names(root)? {
+    for name in fs::names(root)? {
         if is_aside(&name) {
             tree::remove(&root.join(name))?;
         }
@@ -392,7 +393,7 @@ impl OpenCache {
         let mut wheel_in = wheel::open(archive, &wheel.file)?;
         let needed = wheel_in.unpacked_size();
         self.fill(wheel, &mut wheel_in).map_err(|error| match error {
-            UnpackError::File(cause) if is_full(&cause.cause) => {
+            UnpackError::File(cause) if disk::is_full(&cause.cause) => {
                 UnpackError::Full { wheel: Box::new(wheel.file.clone()), folder: self.root.clone(), needed, cause }
             }
             other => other,
@@ -419,10 +420,6 @@ impl OpenCache {
         let gone = || FsError { doing: "publish", path: entry.clone(), cause: ErrorKind::AlreadyExists.into() };
         Ok(self.get(locked)?.ok_or_else(gone)?)
     }
-}
-
-fn is_full(cause: &std::io::Error) -> bool {
-    matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
 fn check_digest<R: Read + Seek>(wheel: &LockedWheel, archive: &mut R) -> Result<(), UnpackError> {

@@ -405,23 +405,6 @@ pub fn is_empty(folder: &Path) -> Result<bool, FsError> {
     Ok(std::fs::read_dir(folder).map_err(failed("list", folder))?.next().is_none())
 }
 
-/// Lists the names in a folder, in order; empty when there is no such folder. Names that are no text are left out.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn names(folder: &Path) -> Result<Vec<String>, FsError> {
-    let entries = match std::fs::read_dir(folder) {
-        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Vec::new()),
-        entries => entries.map_err(failed("list", folder))?,
-    };
-    let mut names = Vec::new();
-    for entry in entries {
-        names.extend(entry.map_err(failed("list", folder))?.file_name().into_string());
-    }
-    names.sort();
-    Ok(names)
-}
-
 /// Notes that a file was used just now, if its owner may.
 pub fn touch(path: &Path) {
     let now = FileTimes::new().set_modified(SystemTime::now());
@@ -542,6 +525,7 @@ pub fn at_second(seconds: u64) -> SystemTime {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::sys::fs;
 
     #[test]
     fn a_new_file_has_the_time_and_mode_it_was_made_with() {
@@ -609,7 +593,7 @@ mod tests {
         assert!(make().publish(&target).unwrap().is_none());
         let second = make().publish(&target).unwrap().expect("the name is taken");
         drop(second);
-        assert_eq!(names(folder.path()).unwrap(), ["entry"]);
+        assert_eq!(fs::names(folder.path()).unwrap(), ["entry"]);
         assert!(make_folder(&target).is_ok());
         assert!(make_folder(&target.join("x")).is_err());
     }
@@ -632,11 +616,11 @@ mod tests {
                 format!("could not make the link `{}`", at("link").display())
             );
         }
-        assert_eq!(names(folder.path()).unwrap(), ["link"]);
+        assert_eq!(fs::names(folder.path()).unwrap(), ["link"]);
         std::fs::write(at("other"), "x").unwrap();
         assert!(!rename_to_free(&at("link"), &at("other")).unwrap());
         assert!(rename_to_free(&at("link"), &at("free")).unwrap());
-        assert_eq!(names(folder.path()).unwrap(), ["free", "other"]);
+        assert_eq!(fs::names(folder.path()).unwrap(), ["free", "other"]);
         assert!(remove_if_empty(&at("free")) && remove_if_empty(&at("free")) && !remove_if_empty(&at("other")));
     }
 

@@ -10,6 +10,7 @@ use macml::environment::{
 };
 use macml::pep::Sha256;
 
+use crate::support::built;
 use crate::support::project::Project;
 
 const MANIFEST: &str = "\
@@ -70,20 +71,12 @@ fn build(project: &Project, env: &str, python: &str, packages: &[(&str, &str)]) 
 }
 
 fn note(generation: &Generation, place: &Place) -> Built {
-    let stamp = generation.stamp().unwrap().unwrap();
     Built {
-        version: Built::VERSION,
-        project: place.project.clone(),
-        env: place.env.clone(),
-        generation: generation.path.clone(),
-        token: stamp.token,
-        site: stamp.site,
-        site_time: stamp.site_time,
-        bin_time: stamp.bin_time,
         prompt: "demo".to_owned(),
         run_env: BTreeMap::from([("SEEN".to_owned(), generation.name.to_string())]),
         manifest: Sha256::of(b"manifest").to_string(),
         lock: Sha256::of(generation.name.to_string().as_bytes()).to_string(),
+        ..built::note(place, generation)
     }
 }
 

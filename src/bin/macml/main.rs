@@ -1,5 +1,6 @@
 //! The `macml` command: parse, put together, dispatch, exit code. The only user of clap, colours and progress bars.
 
+mod amount;
 mod args;
 mod commands;
 mod context;

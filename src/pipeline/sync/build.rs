@@ -9,7 +9,6 @@ use crate::environment;
 use crate::environment::Building;
 use crate::environment::FolderTime;
 use crate::environment::Generations;
-use crate::environment::Package;
 use crate::environment::Stamp;
 use crate::environment::Venv;
 use crate::install::Interpreter;
@@ -108,7 +107,7 @@ pub(super) fn build(
         bin_time: FolderTime(0, 0),
         token: String::new(),
         built: job.now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs()),
-        packages: ready.packages(),
+        packages: super::packages(&ready.chosen),
     };
     let strays = strays(before.as_ref())?;
     let generation = generations.publish_telling(root, stamp, &mut || progress.step(Step::Stamped))?;
@@ -138,16 +137,6 @@ pub(super) fn build(
         warnings,
         ..synced
     })
-}
-
-impl Ready<'_> {
-    fn packages(&self) -> Vec<Package> {
-        let package = |one: &super::Chosen<'_>| Package {
-            name: one.package.name.to_string(),
-            version: one.package.version.to_string(),
-        };
-        self.chosen.iter().map(package).collect()
-    }
 }
 
 /// Says that files are made in another way than was asked for.

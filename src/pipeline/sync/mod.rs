@@ -31,6 +31,8 @@ use crate::environment::Fit;
 use crate::environment::Generation;
 use crate::environment::Generations;
 use crate::environment::Known;
+use crate::environment::Package;
+use crate::environment::PackageChange;
 use crate::environment::Place;
 use crate::environment::Replace;
 use crate::environment::Stamp;
@@ -203,7 +205,7 @@ pub struct Synced {
     /// Whether there was a generation before, so that `changes` compares with something.
     pub had_before: bool,
     /// What came, went and moved.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PackageChange>,
     /// What was not put there by macml, and is not in the new generation.
     pub strays: Vec<String>,
     /// What was downloaded, or would be: wheels and bytes.
@@ -265,17 +267,6 @@ pub enum Difference {
     /// Something else differs: a setting, the Python's file, the form of environments.
     #[error("it was built from other files or settings")]
     Settings,
-}
-
-/// A package that came, went or moved.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Change {
-    /// Its name.
-    pub name: String,
-    /// Its version before; `None` for one that came.
-    pub before: Option<String>,
-    /// Its version now; `None` for one that went.
-    pub after: Option<String>,
 }
 
 /// Wheels and their bytes.
@@ -475,10 +466,10 @@ impl<'a> Ready<'a> {
     /// Lists what is not as declared and no obstacle.
     fn warnings(&self) -> Vec<String> {
         let mut warnings = self.fit.iter().flat_map(|fit| fit.warnings.clone()).collect::<Vec<_>>();
-        let paths = self.locked.project.manifest.paths.iter();
-        let is_folder = |path: &Path| matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)));
-        let missing = paths.filter(|path| !is_folder(&self.locked.folder.join(path)));
-        warnings.extend(missing.map(|path| format!("there is no folder `{path}`, which `paths` in macml.toml names")));
+        let missing = environment::missing_paths(&self.locked.folder, &self.locked.project.manifest.paths);
+        warnings.extend(
+            missing.into_iter().map(|path| format!("there is no folder `{path}`, which `paths` in macml.toml names")),
+        );
         warnings
     }
 
@@ -558,20 +549,14 @@ fn kept(job: &Job, place: &Place, wanted: &python::Wanted) -> Result<Option<pyth
 }
 
 /// Compares the packages of a generation with those that are to be there, by name.
-fn changes(stamp: Option<&Stamp>, chosen: &[Chosen<'_>]) -> Vec<Change> {
-    let before = stamp.map_or(&[][..], |stamp| &stamp.packages);
-    let mut changes = Vec::new();
-    for one in chosen {
-        let (name, after) = (one.package.name.to_string(), one.package.version.to_string());
-        let old = before.iter().find(|old| old.name == name).map(|old| old.version.clone());
-        if old.as_ref() != Some(&after) {
-            changes.push(Change { name, before: old, after: Some(after) });
-        }
-    }
-    let gone = before.iter().filter(|old| chosen.iter().all(|one| one.package.name.as_str() != old.name));
-    changes.extend(gone.map(|old| Change { name: old.name.clone(), before: Some(old.version.clone()), after: None }));
-    changes.sort_by(|one, other| one.name.cmp(&other.name));
-    changes
+fn changes(stamp: Option<&Stamp>, chosen: &[Chosen<'_>]) -> Vec<PackageChange> {
+    environment::package_changes(stamp.map_or(&[], |stamp| &stamp.packages), &packages(chosen))
+}
+
+fn packages(chosen: &[Chosen<'_>]) -> Vec<Package> {
+    let package =
+        |one: &Chosen<'_>| Package { name: one.package.name.to_string(), version: one.package.version.to_string() };
+    chosen.iter().map(package).collect()
 }
 
 /// Names what is in a generation and was not put there by macml.

@@ -18,6 +18,8 @@ PROTOCOL = 1
 PREFIX = "macml-probe: "
 BEGUN = time.monotonic()
 REQUEST = json.loads(sys.argv[-1])
+# The types asked for that a real number can have.
+REAL = [one for one in REQUEST["types"] if one in ("float32", "float16", "bfloat16")]
 
 # Frameworks print what they like on standard output: from here on that goes to standard error.
 sys.stdout.flush()
@@ -296,3 +298,11 @@ def train(step, until):
         if not math.isfinite(losses[-1]) or losses[-1] < REQUEST["tolerances"]["learned"] * losses[0]:
             break
     return losses, time.monotonic() - begun
+
+
+def check_all(check, cases, round=0):
+    """Checks each case, which is its id, its shapes, its operation and its types, in each of the types asked for."""
+    for id, shapes, of, types in cases:
+        for element in types or REAL:
+            if element in REQUEST["types"]:
+                check(id, shapes, of, element, round)

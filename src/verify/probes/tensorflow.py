@@ -18,7 +18,6 @@ except BaseException as error:  # A plugin that cannot be loaded comes as anythi
 DEVICE = REQUEST["device"]
 SIZES = REQUEST["sizes"]
 LONG, ROWS, SIDE = SIZES["long"], SIZES["rows"], SIZES["product"]
-REAL = [one for one in REQUEST["types"] if one in ("float32", "float16", "bfloat16")]
 THERE = "/CPU:0" if DEVICE == "cpu" else "/GPU:0"
 HERE = "/CPU:0"
 
@@ -233,13 +232,6 @@ def check(id, shapes, of, element, round=0, reference_of=None):
     say("check", **said)
 
 
-def check_all(cases, round=0):
-    for id, shapes, of, types in cases:
-        for element in types or REAL:
-            if element in REQUEST["types"]:
-                check(id, shapes, of, element, round)
-
-
 def autocast():
     """Keras layers under a mixed policy: the inputs and weights are float32 and the work is done in a half type."""
     layers = tf.keras.layers
@@ -377,21 +369,21 @@ def main():
     if not found_device():
         done()
     if asked("product"):
-        check_all(PRODUCT)
+        check_all(check, PRODUCT)
     if asked("training"):
         optimizers = tf.keras.optimizers
         training("training-dense", dense, lambda: optimizers.Adam(learning_rate=0.01))
         training("training-convolution", stripes, lambda: optimizers.SGD(learning_rate=0.1, momentum=0.9))
     if asked("optimizer"):
-        check_all(ADAM)
+        check_all(check, ADAM)
     if asked("autocast"):
         autocast()
     if asked("numbers"):
-        check_all(PRODUCTS)
-        check_all(OTHERS)
+        check_all(check, PRODUCTS)
+        check_all(check, OTHERS)
     if asked("again"):
         churn()
-        check_all(PRODUCT + PRODUCTS, round=1)
+        check_all(check, PRODUCT + PRODUCTS, round=1)
     device_bytes = None
     if DEVICE != "cpu":
         try:

@@ -20,7 +20,6 @@ TYPES = {
     "bfloat16": torch.bfloat16,
     "complex64": torch.complex64,
 }
-REAL = [one for one in REQUEST["types"] if one in ("float32", "float16", "bfloat16")]
 LONG, ROWS, SIDE = SIZES["long"], SIZES["rows"], SIZES["product"]
 
 
@@ -260,13 +259,6 @@ def check(id, shapes, of, element, round=0, reference_of=None):
     say("check", **said)
 
 
-def check_all(cases, round=0):
-    for id, shapes, of, types in cases:
-        for element in types or REAL:
-            if element in REQUEST["types"]:
-                check(id, shapes, of, element, round)
-
-
 def autocast():
     """Under mixed precision the inputs are float32 and the work is done in a half type."""
     cases = [
@@ -396,22 +388,22 @@ def main():
     if not found_device():
         done()
     if asked("product"):
-        check_all(PRODUCT)
+        check_all(check, PRODUCT)
     if asked("training"):
         training("training-dense", dense, lambda weights: torch.optim.Adam(weights, lr=0.01))
         training("training-convolution", convolution, lambda weights: torch.optim.SGD(weights, lr=0.1, momentum=0.9))
     if asked("optimizer"):
-        check_all(ADAM)
+        check_all(check, ADAM)
     if asked("autocast"):
         autocast()
     if asked("numbers"):
-        check_all(PRODUCTS)
-        check_all(OTHERS)
+        check_all(check, PRODUCTS)
+        check_all(check, OTHERS)
     if asked("again"):
         churn()
-        check_all(PRODUCT + PRODUCTS, round=1)
+        check_all(check, PRODUCT + PRODUCTS, round=1)
     if asked("numbers"):
-        check_all(RISKY)
+        check_all(check, RISKY)
     device_bytes = None
     if DEVICE == "cuda":
         device_bytes = torch.cuda.max_memory_reserved()

@@ -1,36 +1,18 @@
 //! What a shell hook may act on: nothing but what this user's macml built here, whatever a repository brings along.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use macml::environment::{Built, Generation, Known, Place, Replace, STAMP_NAME};
 
 use super::{Project, SITE, build, write};
+use crate::support::built::note;
 
 const ANOTHER: Known = Known::Changed("is another one than macml built");
 const CHANGED: Known = Known::Changed("was changed since macml built it");
 
 fn state(project: &Project) -> PathBuf {
     project.folder.path().join("state")
-}
-
-fn note(place: &Place, generation: &Generation) -> Built {
-    let stamp = generation.stamp().unwrap().unwrap();
-    Built {
-        version: Built::VERSION,
-        project: place.project.clone(),
-        env: place.env.clone(),
-        generation: generation.path.clone(),
-        token: stamp.token,
-        site: stamp.site,
-        site_time: stamp.site_time,
-        bin_time: stamp.bin_time,
-        prompt: "p".to_owned(),
-        run_env: BTreeMap::new(),
-        manifest: String::new(),
-        lock: String::new(),
-    }
 }
 
 /// A project with an environment that was built and noted.
@@ -67,9 +49,9 @@ fn what_was_built_here_is_known_and_nothing_else() {
     // Another environment of the project has a note of its own.
     let tf = Place::of(&project.path(), "tf", None).unwrap();
     assert_eq!(Known::of(&state(&project), &tf).unwrap(), Known::Nothing);
-    Built::forget(&state(&project), &place).unwrap();
+    Built::forget_all(&state(&project), &place).unwrap();
     check(&project, &Known::Nothing);
-    Built::forget(&state(&project), &place).unwrap();
+    Built::forget_all(&state(&project), &place).unwrap();
 }
 
 #[test]

@@ -19,6 +19,7 @@ use macml::sys::Env;
 use macml::target::{Platform, PythonMinor};
 
 use crate::live_index::{live, source};
+use crate::support::python::python_with;
 
 /// What `MACML_LIVE=1` installs: between them every kind of file that a wheel has. `MACML_LIVE=full` installs all.
 const USUAL: [&str; 8] =
@@ -183,16 +184,7 @@ struct Installer(Child);
 impl Installer {
     /// Makes a virtual environment with it, once, and starts it.
     fn start() -> Self {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("installer");
-        let python = folder.join("bin/python");
-        let run = |program: &Path, arguments: &[&str]| {
-            let status = Command::new(program).args(arguments).stdout(Stdio::null()).status().unwrap();
-            assert!(status.success(), "{} {arguments:?}", program.display());
-        };
-        if !python.exists() {
-            run(Path::new("python3"), &["-m", "venv", folder.to_str().unwrap()]);
-        }
-        run(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", INSTALLER]);
+        let python = python_with("installer", INSTALLER);
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/installer_agreement/install.py");
         let child = Command::new(python).arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         Self(child.unwrap())

@@ -1,7 +1,7 @@
 //! The `packaging` package as the judge of `pep/`: generated cases, the same answers. Needs `MACML_LIVE` and Python.
 
+use crate::support::python::python_with;
 use std::path::Path;
-use std::path::PathBuf;
 use std::process::Command;
 use std::process::Stdio;
 
@@ -105,7 +105,7 @@ fn pep_answers_as_packaging_does() {
         eprintln!("skipped: the comparison with `packaging` needs MACML_LIVE=1");
         return;
     }
-    let python = python_with_packaging();
+    let python = python_with("packaging-oracle", PACKAGING);
     let mut generator = Generator::new(20_261_130);
     let mut cases: Vec<Value> = Vec::new();
     for (kind, count) in CASES {
@@ -154,21 +154,6 @@ fn pep_answers_as_packaging_does() {
 
 /// The release that is compared with, so that a newer one fails nobody's run by surprise.
 const PACKAGING: &str = "packaging==26.4";
-
-/// Makes a virtual environment with that `packaging`, once.
-fn python_with_packaging() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packaging-oracle");
-    let python = folder.join("bin/python");
-    let run = |program: &Path, arguments: &[&str]| {
-        let status = Command::new(program).args(arguments).stdout(Stdio::null()).status().unwrap();
-        assert!(status.success(), "{} {arguments:?}", program.display());
-    };
-    if !python.exists() {
-        run(Path::new("python3"), &["-m", "venv", folder.to_str().unwrap()]);
-    }
-    run(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", PACKAGING]);
-    python
-}
 
 fn ask(python: &Path, cases: &[Value]) -> Vec<Value> {
     let questions = tempfile::NamedTempFile::new().unwrap();

@@ -1,7 +1,7 @@
 //! The real Python of this machine, which environments of tests are made from.
 
-use std::path::PathBuf;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 /// Returns its file, every link followed, and its minor, as in `3.11`.
@@ -15,4 +15,19 @@ pub(crate) fn python() -> &'static (PathBuf, String) {
         let (path, minor) = text.trim().split_once('\n').unwrap();
         (path.into(), minor.to_owned())
     })
+}
+
+/// Makes a virtual environment of this name with one requirement, once for all runs; returns its Python.
+pub(crate) fn python_with(name: &str, requirement: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let python = folder.join("bin/python");
+    let run = |program: &Path, arguments: &[&str]| {
+        let status = Command::new(program).args(arguments).stdout(Stdio::null()).status().unwrap();
+        assert!(status.success(), "{} {arguments:?}", program.display());
+    };
+    if !python.exists() {
+        run(Path::new("python3"), &["-m", "venv", folder.to_str().unwrap()]);
+    }
+    run(&python, &["-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement]);
+    python
 }

@@ -16,6 +16,7 @@ use macml::sys::disk::Bytes;
 use macml::target::MacosVersion;
 use macml::target::Platform;
 
+use crate::amount;
 use crate::args::FormatArg;
 use crate::context;
 use crate::context::Context;
@@ -157,18 +158,14 @@ fn failed(error: BundleError, context: &Context) -> CommandError {
 fn text(bundled: &Bundled, took: Duration, context: &Context) -> String {
     let bytes: u64 = bundled.wheels.iter().map(|wheel| wheel.size).sum();
     let kept = bundled.wheels.iter().filter(|wheel| wheel.kept).count();
-    let plural = if bundled.wheels.len() == 1 { "" } else { "s" };
     let kept = if kept > 0 { format!(", {kept} of them there before") } else { String::new() };
     let envs = bundled.envs.iter().map(|(env, platform)| format!("{env} on {platform}")).collect::<Vec<_>>().join(", ");
-    let took = match took.as_millis() {
-        millis @ 0..1000 => format!("{millis} ms"),
-        _ => format!("{:.1} s", took.as_secs_f64()),
-    };
+    let took = amount::duration(took);
     let shown = context.shown(&bundled.folder);
     let (name, install) = (styled(GOOD, &shown), styled(NAME, format!("macml sync --from {shown}")));
     format!(
-        "{name} written: {} wheel{plural}, {}{kept}, for {envs}, {took}\n`{install}` installs it without a network\n",
-        bundled.wheels.len(),
+        "{name} written: {}, {}{kept}, for {envs}, {took}\n`{install}` installs it without a network\n",
+        amount::count(bundled.wheels.len(), "wheel"),
         Bytes(bytes),
     )
 }

@@ -12,6 +12,7 @@ use macml::environment::Generations;
 use macml::environment::Known;
 use macml::environment::Listed;
 use macml::environment::ListedGeneration;
+use macml::environment::PackageChange;
 use macml::environment::Place;
 use macml::environment::Replace;
 use macml::environment::Stamp;
@@ -22,7 +23,9 @@ use macml::sys::Folder;
 use macml::sys::disk::Bytes;
 use macml::sys::fs::FsError;
 
+use crate::amount;
 use crate::args::FormatArg;
+use crate::commands::sync;
 use crate::context::Context;
 use crate::error;
 use crate::error::CommandError;
@@ -267,17 +270,16 @@ impl Ground {
 
         let changes = changes(from.as_ref(), &to);
         let shown = context.shown(&self.project.join(Place::link_name(name)));
-        let mut lines = changes.iter().map(change).collect::<Vec<_>>();
+        let mut lines = changes.iter().map(sync::change).collect::<Vec<_>>();
         if changes.is_empty() && from.is_some() {
             lines.push("the packages are the same".to_owned());
         }
-        let count = to.packages.len();
-        let plural = if count == 1 { "" } else { "s" };
         lines.push(format!(
-            "{} is what was built {}: Python {}, {count} package{plural}",
+            "{} is what was built {}: Python {}, {}",
             styled(GOOD, shown),
             ago(to.built, SystemTime::now()),
-            to.python
+            to.python,
+            amount::count(to.packages.len(), "package")
         ));
         if let Err(error) = &noted {
             printer.aside(&no_note(error));
@@ -290,7 +292,7 @@ impl Ground {
             environment: name.to_owned(),
             from: current.map(|current| current.name.to_string()),
             to: before.name.to_string(),
-            changes,
+            changes: changes.into_iter().map(Change::from).collect(),
             trusted,
         };
         let report = Report { rollback: Some(rollback), ..Report::new(Verb::Rollback) };
@@ -335,8 +337,8 @@ impl Ground {
             let in_use: Vec<String> = in_use.iter().map(|one| one.path.display().to_string()).collect();
             stays.extend(in_use.iter().map(|path| format!("something runs in `{}`", context.shown(Path::new(path)))));
             let count = listed.generations.len().saturating_sub(in_use.len());
-            let plural = if count == 1 { "" } else { "s" };
-            lines.push(format!("{} environment `{env}`: {count} generation{plural}", styled(GOOD, "removed")));
+            let gone = amount::count(count, "generation");
+            lines.push(format!("{} environment `{env}`: {gone}", styled(GOOD, "removed")));
             removed.push(report::env::Removed { environment: env, generations: count, in_use });
         }
         if lines.is_empty() && stays.is_empty() {
@@ -400,13 +402,11 @@ fn heading(listed: &Listed, declared: bool, link: &str) -> String {
 /// Lays out a generation.
 fn line(one: &ListedGeneration, size: Option<u64>, now: SystemTime) -> String {
     let mark = if one.current { styled(GOOD, "*") } else { " ".to_owned() };
-    let count = one.stamp.packages.len();
-    let plural = if count == 1 { "" } else { "s" };
     let mut parts = vec![
         one.generation.name.to_string(),
         format!("built {}", ago(one.stamp.built, now)),
         format!("Python {}", one.stamp.python),
-        format!("{count} package{plural}"),
+        amount::count(one.stamp.packages.len(), "package"),
     ];
     parts.extend(size.map(|size| Bytes(size).to_string()));
     parts.extend(one.in_use.then(|| "in use".to_owned()));
@@ -430,37 +430,12 @@ fn reported(one: &ListedGeneration, bytes: Option<u64>) -> report::env::Generati
 }
 
 /// Lists what is different in another generation: Python first, packages by name.
-fn changes(from: Option<&Stamp>, to: &Stamp) -> Vec<Change> {
+fn changes(from: Option<&Stamp>, to: &Stamp) -> Vec<PackageChange> {
     let Some(from) = from else { return Vec::new() };
-    let versions = |stamp: &Stamp| -> BTreeMap<String, String> {
-        stamp.packages.iter().map(|package| (package.name.clone(), package.version.clone())).collect()
-    };
-    let (old, new) = (versions(from), versions(to));
     let python =
-        Change { name: "python".to_owned(), before: Some(from.python.clone()), after: Some(to.python.clone()) };
-    let mut changes = Vec::from_iter((from.python != to.python).then_some(python));
-    let mut names: Vec<&String> = old.keys().chain(new.keys()).collect();
-    names.sort();
-    names.dedup();
-    for name in names {
-        let (before, after) = (old.get(name).cloned(), new.get(name).cloned());
-        if before != after {
-            changes.push(Change { name: name.clone(), before, after });
-        }
-    }
-    changes
-}
-
-fn change(change: &Change) -> String {
-    let name = &change.name;
-    match (&change.before, &change.after) {
-        (None, Some(new)) => format!(" {} {name} {new}", styled(GOOD, "+")),
-        (Some(old), None) => format!(" {} {name} {old}", styled(BAD, "-")),
-        (old, new) => {
-            let text = |version: &Option<String>| version.clone().unwrap_or_default();
-            format!(" {} {name} {} -> {}", styled(WARN, "~"), text(old), text(new))
-        }
-    }
+        PackageChange { name: "python".to_owned(), before: Some(from.python.clone()), after: Some(to.python.clone()) };
+    let python = (from.python != to.python).then_some(python);
+    python.into_iter().chain(environment::package_changes(&from.packages, &to.packages)).collect()
 }
 
 /// Says how long ago a second was.

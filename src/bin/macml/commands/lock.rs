@@ -35,6 +35,7 @@ use macml::target::Floor;
 use macml::target::MacosVersion;
 use macml::target::PythonMinor;
 
+use crate::amount;
 use crate::args::FormatArg;
 use crate::context;
 use crate::context::Context;
@@ -226,7 +227,7 @@ fn environment(answer: &Answer, locked: &LockedEnv) -> Vec<String> {
         locked.python,
         floor(locked),
         gpu(locked.gpu),
-        count(locked.packages.len(), "package"),
+        amount::count(locked.packages.len(), "package"),
     )];
     let roots = answer.env.roots.iter().filter(|root| root.table == RootTable::Frameworks);
     let mut frameworks = roots.filter_map(|root| locked.entry(&root.name)).collect::<Vec<_>>();
@@ -307,9 +308,13 @@ fn changes(diff: &Diff) -> Vec<String> {
 
 /// Says how it ended.
 fn last_line(outcome: &Outcome, took: Duration) -> String {
-    let took = duration(took);
+    let took = amount::duration(took);
     let envs = outcome.lockfile.envs.iter().map(|env| &env.name).collect::<BTreeSet<_>>();
-    let size = format!("{} in {}", count(outcome.lockfile.packages.len(), "package"), count(envs.len(), "environment"));
+    let size = format!(
+        "{} in {}",
+        amount::count(outcome.lockfile.packages.len(), "package"),
+        amount::count(envs.len(), "environment")
+    );
     match outcome.verdict {
         Verdict::Unchanged => format!("{} unchanged, {took}", styled(GOOD, "macml.lock")),
         Verdict::Written => format!("{} written: {size}, {took}", styled(GOOD, "macml.lock")),
@@ -343,17 +348,4 @@ fn adoption(outcome: &Outcome) -> Vec<String> {
         }
     }
     lines
-}
-
-/// Counts things.
-pub(crate) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// Says how long something took.
-pub(crate) fn duration(took: Duration) -> String {
-    match took.as_millis() {
-        millis @ 0..1000 => format!("{millis} ms"),
-        _ => format!("{:.1} s", took.as_secs_f64()),
-    }
 }

@@ -12,13 +12,13 @@ use macml::cache::Cache;
 use macml::diag::Code;
 use macml::diag::Finding;
 use macml::diag::Source;
+use macml::environment::PackageChange;
 use macml::environment::Replace;
 use macml::index::Config;
 use macml::index::download::Downloads;
 use macml::install::LinkMode;
 use macml::pipeline;
 use macml::pipeline::sync;
-use macml::pipeline::sync::Change;
 use macml::pipeline::sync::Difference;
 use macml::pipeline::sync::Job;
 use macml::pipeline::sync::Outcome;
@@ -41,6 +41,7 @@ use macml::target::MacosVersion;
 use macml::target::Platform;
 use macml::target::PythonMinor;
 
+use crate::amount;
 use crate::args::FormatArg;
 use crate::commands::lock;
 use crate::context;
@@ -373,7 +374,7 @@ fn lock_line(solved: &pipeline::Outcome) -> Option<String> {
         pipeline::Verdict::Written => Some(format!(
             "{} written: {}",
             styled(GOOD, "macml.lock"),
-            lock::count(solved.lockfile.packages.len(), "package")
+            amount::count(solved.lockfile.packages.len(), "package")
         )),
         pipeline::Verdict::Differs => Some(format!("{} would be written", styled(WARN, "macml.lock"))),
         _ => None,
@@ -418,8 +419,8 @@ fn environment(synced: &Synced, level: Level) -> Vec<String> {
 
 /// Says what became of an environment.
 fn last_line(synced: &Synced, name: &str, took: Duration, checked: bool) -> String {
-    let size = format!("{}, Python {}", lock::count(synced.packages, "package"), synced.python);
-    let took = lock::duration(took);
+    let size = format!("{}, Python {}", amount::count(synced.packages, "package"), synced.python);
+    let took = amount::duration(took);
     match synced.verdict {
         Verdict::Unchanged => format!("{} unchanged, {took}", styled(GOOD, name)),
         Verdict::Built => format!("{} ready: {size}, {took}", styled(GOOD, name)),
@@ -428,7 +429,8 @@ fn last_line(synced: &Synced, name: &str, took: Duration, checked: bool) -> Stri
     }
 }
 
-fn change(change: &Change) -> String {
+/// Says what became of a package.
+pub(crate) fn change(change: &PackageChange) -> String {
     match (&change.before, &change.after) {
         (None, after) => format!(" {} {} {}", styled(GOOD, "+"), change.name, after.as_deref().unwrap_or_default()),
         (Some(before), None) => format!(" {} {} {before}", styled(BAD, "-"), change.name),
@@ -439,7 +441,7 @@ fn change(change: &Change) -> String {
 fn downloads(amount: sync::Amount) -> String {
     match amount.wheels {
         0 => "nothing to download".to_owned(),
-        wheels => format!("{} to download ({})", lock::count(wheels, "wheel"), Bytes(amount.bytes)),
+        wheels => format!("{} to download ({})", amount::count(wheels, "wheel"), Bytes(amount.bytes)),
     }
 }
 
@@ -449,9 +451,9 @@ fn staging(staged: &Staged, target: &str, took: Duration) -> String {
         Some(macos) => format!("macOS {macos}"),
         None => staged.platform.to_string(),
     };
-    let (packages, files) = (lock::count(staged.packages, "package"), lock::count(staged.files, "file"));
+    let (packages, files) = (amount::count(staged.packages, "package"), amount::count(staged.files, "file"));
     let mut lines: Vec<String> = staged.solved.as_deref().and_then(lock_line).into_iter().collect();
     let size = format!("{packages}, {files}, Python {}", staged.python);
-    lines.push(format!("{} staged for {machine}: {size}, {}", styled(GOOD, target), lock::duration(took)));
+    lines.push(format!("{} staged for {machine}: {size}, {}", styled(GOOD, target), amount::duration(took)));
     lines.join("\n") + "\n"
 }

@@ -1,5 +1,6 @@
 //! What `macml env … --output-format json` prints: schema/env.schema.json is generated from here.
 
+use macml::environment::PackageChange;
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -142,6 +143,12 @@ pub(crate) struct Change {
     /// Its version now; absent when it is not there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) after: Option<String>,
+}
+
+impl From<PackageChange> for Change {
+    fn from(PackageChange { name, before, after }: PackageChange) -> Self {
+        Self { name, before, after }
+    }
 }
 
 /// An environment that was removed.

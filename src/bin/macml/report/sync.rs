@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use macml::diag::Source;
+use macml::environment::PackageChange;
 use macml::pipeline;
 use macml::pipeline::sync;
 use macml::pipeline::sync::Outcome;
@@ -254,7 +255,7 @@ fn is_written(solved: &pipeline::Outcome) -> bool {
 
 impl From<&Synced> for Environment {
     fn from(synced: &Synced) -> Self {
-        let change = |one: &sync::Change| Change {
+        let change = |one: &PackageChange| Change {
             name: one.name.clone(),
             before: one.before.clone(),
             after: one.after.clone(),

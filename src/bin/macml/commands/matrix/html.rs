@@ -9,6 +9,7 @@ use macml::matrix::Cell;
 use macml::matrix::Mark;
 use macml::matrix::Table;
 
+use crate::amount;
 use crate::report::matrix as report;
 
 /// Colours of one scheme: paper, text, quiet text, lines, links; then of each mark paper and text.
@@ -171,7 +172,7 @@ fn cell(html: &mut String, table: &Table, row: &[Cell], group: &RangeInclusive<u
     let words = match (mark, cell.reason()) {
         (Mark::Fine, _) => String::new(),
         (Mark::Unknown, _) => " unknown".to_owned(),
-        (Mark::Problems, _) => format!(" {}", count(cell.problems.len(), "known problem")),
+        (Mark::Problems, _) => format!(" {}", amount::count(cell.problems.len(), "known problem")),
         (Mark::Refused, reason) => format!(" none: {}", prose(&reason.unwrap_or_default())),
     };
     let head = format!("<span class=\"mark\">{}</span>{words}", escaped(mark.sign()));
@@ -237,10 +238,6 @@ fn notes(html: &mut String, table: &Table) {
         format!("{} {versions}: nothing is known of it; the knowledge ends at {newest}", escaped(&unknown.package))
     });
     list("Later than the knowledge", unknown.collect());
-}
-
-fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 fn class(mark: Mark) -> &'static str {
