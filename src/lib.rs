@@ -56,6 +56,7 @@
 //! | [`cache`] | everything below the cache folder together: how much it is, what of it goes |
 //! | [`environment`] | environments on disk: generations, the link to the one that counts, their stamp, who is trusted |
 //! | [`verify`] | stage 7, does the GPU compute right: probes in child processes, and what their answers mean |
+//! | [`bench`] | how fast it is: measured in a child process, kept, compared, drawn |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
 //!
@@ -127,6 +128,8 @@ pub mod cache;
 pub mod environment;
 
 pub mod verify;
+
+pub mod bench;
 
 pub mod pipeline;
 

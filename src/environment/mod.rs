@@ -51,5 +51,6 @@ pub use listing::{Listed, ListedGeneration, names};
 pub use place::{Elsewhere, Place, Standing};
 pub use shell::Shell;
 pub use stamp::{FolderTime, Package, PackageChange, STAMP_NAME, Stamp, package_changes};
+pub use strays::distributions;
 pub use trust::{Built, Known};
 pub use venv::{Pip, Venv, VenvError, missing_paths};

@@ -1,6 +1,7 @@
 //! What is in a generation that macml did not put there: told when a sync builds another one without it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use super::generation::Generation;
 use super::stamp::{Package, STAMP_NAME, Stamp};
@@ -40,6 +41,14 @@ impl Generation {
         strays.sort();
         Ok(strays)
     }
+}
+
+/// Lists the distributions in a folder of packages, whoever put them there, by their folders of metadata.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn distributions(site: &Path) -> Result<Vec<Package>, FsError> {
+    Ok(fs::names(site)?.iter().filter_map(|entry| distribution(entry)).collect())
 }
 
 /// Reads the name of a distribution's folder.

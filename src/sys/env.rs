@@ -45,6 +45,13 @@ impl Env {
         self.vars.get(OsStr::new(name)).is_none_or(|value| value.to_str().is_some())
     }
 
+    /// Returns all variables whose name and value are text.
+    pub fn all(&self) -> BTreeMap<String, String> {
+        let text =
+            |(name, value): (&OsString, &OsString)| Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()));
+        self.vars.iter().filter_map(text).collect()
+    }
+
     /// Returns the working folder.
     pub fn cwd(&self) -> &Path {
         &self.cwd

@@ -13,6 +13,7 @@ pub mod protocol;
 
 mod probe;
 mod record;
+mod subject;
 mod transcript;
 mod verdict;
 
@@ -20,6 +21,7 @@ pub mod native;
 
 pub use probe::Probe;
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
+pub use subject::Subject;
 pub use transcript::{Ended, Printed, Transcript};
 pub use verdict::{Class, Problem, Verdict, Word, judge};
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::protocol::Device;
 use super::verdict::{Verdict, Word};
+use crate::host::Host;
 use crate::lock::model::{LockedEnv, Lockfile};
 use crate::pep::Sha256;
 use crate::sys::fs;
@@ -40,8 +41,19 @@ pub struct Circumstances {
     pub content: Option<String>,
     /// The system with its version: `macOS 15.6.1`. A patch of it counts as another one, since kernels come with it.
     pub system: String,
-    /// The processor: `Apple M3 Max`.
+    /// The processor: `Apple M3 Max`; empty where it is no Mac.
     pub chip: String,
+}
+
+impl Circumstances {
+    /// Puts them together: `lock` and `content` as [`Circumstances`] says, and the Mac, or none where it is no Mac.
+    pub fn of(lock: Option<Sha256>, content: Option<String>, host: Option<&Host>) -> Self {
+        let system = match host {
+            Some(host) => format!("macOS {}", host.macos),
+            None => format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        };
+        Self { lock, content, system, chip: host.map(|host| host.cpu.clone()).unwrap_or_default() }
+    }
 }
 
 /// What came of one probe.

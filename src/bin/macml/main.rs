@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod context;
 mod error;
+mod inside;
 mod printer;
 mod progress;
 mod render;

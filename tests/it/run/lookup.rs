@@ -144,7 +144,7 @@ fn the_environment_is_brought_in_line_first() {
     let again = run(&[]);
     assert_eq!((again.code, &*again.stdout, &*again.stderr), (0, "True False\n", ""));
     here.depend("aa = \"*\"\nbb = \"*\"");
-    run(&["--locked"]).says(1, &["does not answer `macml.toml`", "`--no-sync` runs it in the environment as it is"]);
+    run(&["--locked"]).says(1, &["does not answer `macml.toml`", "`--no-sync` takes the environment as it is"]);
     assert_eq!(run(&["--no-sync"]).stdout, "True False\n");
     assert_eq!(run(&["--frozen"]).stdout, "True False\n");
     let third = run(&[]);

@@ -3,43 +3,30 @@
 //! It takes the place of macml in the same process. So the exit code, signals, the terminal with its Ctrl-C and Ctrl-Z, and
 //! the standard streams are the command's own, and there is nothing to pass on.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use macml::environment;
-use macml::environment::Activation;
-use macml::environment::Change;
 use macml::environment::Generation;
-use macml::environment::Generations;
 use macml::environment::InUse;
-use macml::environment::Place;
 use macml::install::Launch;
-use macml::manifest;
-use macml::manifest::Project;
-use macml::pipeline;
 use macml::sys;
 use macml::sys::Exec;
 use macml::sys::Folder;
 use macml::sys::Identity;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
-use macml::sys::tree;
 
-use crate::commands::sync;
-use crate::commands::sync::SyncArgs;
-use crate::context;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::error::Kind;
 use crate::error::listed;
 use crate::error::nearest;
+use crate::inside::Inside;
+use crate::inside::InsideArgs;
 use crate::printer::Printer;
-use crate::printer::WARN;
-use crate::printer::styled;
 
 /// Run a command in the environment
 #[derive(clap::Args, Debug)]
@@ -60,25 +47,8 @@ that are not Python, a Python that is started with -I, -E or -S, nor programs th
 Exit code: the command's; 126 it cannot be run, 127 there is none, as in a shell; 2 there is no environment to run \
 it in, or macml could not tell.")]
 pub(crate) struct RunArgs {
-    /// The environment of macml.toml to run it in [env: MACML_ENV] [default: default]
-    #[arg(long, value_name = "NAME")]
-    env: Option<String>,
-
-    /// Run in the environment as it is, be it not as locked [env: MACML_NO_SYNC]
-    #[arg(long, conflicts_with_all = ["locked", "frozen", "offline"])]
-    no_sync: bool,
-
-    /// Fail where macml.lock does not answer macml.toml, instead of solving [env: MACML_LOCKED]
-    #[arg(long, conflicts_with = "frozen")]
-    locked: bool,
-
-    /// Take macml.lock as it is, whatever macml.toml says by now [env: MACML_FROZEN]
-    #[arg(long)]
-    frozen: bool,
-
-    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
-    #[arg(long)]
-    offline: bool,
+    #[command(flatten)]
+    inside: InsideArgs,
 
     /// Hide the GPU from the program, as far as is said below
     #[arg(long, value_name = "DEVICE", value_enum)]
@@ -153,40 +123,23 @@ struct Failed {
 }
 
 fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepared, CommandError> {
-    let project = context.project()?.ok_or_else(|| {
-        let error = manifest::Error::NotFound { start: context.start.clone() };
-        CommandError::from_pipeline(pipeline::Error::Manifest(error), context)
-    })?;
-    let place = place(args, context, &project)?;
-    if !args.no_sync && !context::flag(&context.env, "MACML_NO_SYNC")? {
-        let wanted = SyncArgs {
-            locked: args.locked,
-            frozen: args.frozen,
-            offline: args.offline,
-            env: context.env_name(args.env.as_deref()).map(str::to_owned).into_iter().collect(),
-            ..SyncArgs::default()
-        };
-        sync::make_ready(&wanted, context, printer).map_err(|error| match Generations::current(&place) {
-            Ok(Some(_)) => error.hint("`--no-sync` runs it in the environment as it is"),
-            _ => error,
-        })?;
-    }
-    let (generation, held) = ready(context, &place)?;
+    let inside = Inside::enter(&args.inside, context, printer)?;
+    let generation = &inside.generation;
     let Some((name, rest)) = args.command.split_first() else {
         let error = CommandError::usage("there is no command to run");
-        return Err(error.hint(format!("the environment has {}", listed(&commands(&generation)))));
+        return Err(error.hint(format!("the environment has {}", listed(&commands(generation)))));
     };
-    let path = search_path(context, &generation, &place);
-    let lookup = Lookup { context, generation: &generation, link: &place.link, path: &path };
+    let path = inside.search_path(context);
+    let lookup = Lookup { context, generation, link: &inside.place.link, path: &path };
     let (file, name, args_of_it) = match lookup.find(name).map_err(|error| CommandError::new(Kind::Disk, error))? {
         Found::Program { path, name, before } => (path, name, [before, rest.to_vec()].concat()),
         Found::NotRunnable { path, reason } => {
             let error = CommandError::usage(format!("`{}` {reason}", context.shown(&path)));
             return Ok(Prepared::Nothing { error, code: NOT_RUNNABLE });
         }
-        Found::Nothing => return Ok(Prepared::Nothing { error: unknown(name, &generation), code: NOT_FOUND }),
+        Found::Nothing => return Ok(Prepared::Nothing { error: unknown(name, generation), code: NOT_FOUND }),
     };
-    let mut changes = changes(context, &generation, &project, &place, path);
+    let mut changes = inside.changes(context, path);
     if let Some(DeviceArg::Cpu) = args.device {
         let state = context.env.folder(Folder::State).ok_or_else(|| {
             CommandError::usage("`--device cpu` needs a folder of this user for a file that Python runs first")
@@ -195,126 +148,12 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
         let hiding = environment::without_gpu(&state.join("macml"), context.env.raw("PYTHONPATH"));
         changes.extend(hiding.map_err(|error| CommandError::new(Kind::Disk, error))?);
     }
-    warn_of_strangers(context, &generation, printer);
+    inside.warn_of_strangers(context, printer);
     printer.detail(&format!("running `{}` in `{}`", file.display(), generation.path.display()));
     // A working folder that is reached over a link stays named by it unless macml was told to go elsewhere.
     let folder = (context.cwd != context.env.cwd()).then(|| context.cwd.clone());
     let exec = Exec { path: file, name, args: args_of_it, changes: changes.into_iter().collect(), folder };
-    Ok(Prepared::Ready { exec, held })
-}
-
-/// Finds where the environment lies.
-fn place(args: &RunArgs, context: &Context, project: &Project) -> Result<Place, CommandError> {
-    let name = context.env_name(args.env.as_deref()).unwrap_or("default");
-    let envs = &project.manifest.envs;
-    if !envs.iter().any(|env| env.name == name) {
-        let known = envs.iter().map(|env| env.name.clone()).collect();
-        let error = pipeline::Error::UnknownEnv { name: name.to_owned(), known };
-        return Err(CommandError::from_pipeline(error, context));
-    }
-    let folder = Path::new(&project.source.name).parent().expect("a file lies in a folder");
-    let data = context.env.folder(Folder::Data).map(|data| data.join("macml"));
-    Place::within(folder, name, context.env.home(), data.as_deref())
-        .map_err(|error| CommandError::new(Kind::Disk, error))
-}
-
-/// Demands that the environment is there, and keeps it.
-fn ready(context: &Context, place: &Place) -> Result<(Generation, InUse), CommandError> {
-    /// Each time the environment must have been replaced and cleaned away within a moment.
-    const MOST_TRIES: u32 = 3;
-    let mut tries = 0;
-    loop {
-        let current = Generations::current(place).map_err(|error| CommandError::new(Kind::Disk, error))?;
-        let Some(generation) = current else {
-            let link = context.shown(&place.link);
-            return Err(CommandError::usage(format!("there is no environment at `{link}`")).hint(match &*place.env {
-                "default" => "`macml sync` makes it".to_owned(),
-                other => format!("`macml sync --env {other}` makes it"),
-            }));
-        };
-        match generation.hold().and_then(InUse::inherited) {
-            Ok(held) => {
-                let python = generation.path.join("bin/python");
-                return match fs::kind(&python).map_err(|error| CommandError::new(Kind::Disk, error))? {
-                    Some(_) => Ok((generation, held)),
-                    None => Err(without_python(context, place, &python)),
-                };
-            }
-            Err(error) if tries == MOST_TRIES => return Err(CommandError::new(Kind::Disk, error)),
-            Err(_) => tries += 1,
-        }
-    }
-}
-
-/// Makes the error for an environment whose Python was removed since it was built.
-fn without_python(context: &Context, place: &Place, python: &Path) -> CommandError {
-    let link = context.shown(&place.link);
-    let text = match tree::read_link(python) {
-        Ok(Some(target)) => format!("the Python of `{link}` is gone: there is no `{}`", target.display()),
-        _ => format!("`{link}` has no Python"),
-    };
-    CommandError::usage(text).hint("`macml sync` builds it with one that is there")
-}
-
-/// Returns PATH with the generation's programs first, and without the folders that lead to environments otherwise: the
-/// project's own link, which may lead elsewhere in a moment, and what was active before.
-fn search_path(context: &Context, generation: &Generation, place: &Place) -> OsString {
-    let own = generation.path.join("bin");
-    let before = context.env.raw("VIRTUAL_ENV").map(|before| Path::new(before).join("bin"));
-    let inherited = context.env.raw("PATH").unwrap_or(OsStr::new("/usr/bin:/bin"));
-    let stale = |entry: &Path| {
-        // Paths compare by their parts: with a slash behind it is the same.
-        entry == own || entry == place.link.join("bin") || before.as_deref() == Some(entry)
-    };
-    let mut path = own.clone().into_os_string().into_vec();
-    for entry in inherited.as_bytes().split(|byte| *byte == b':') {
-        if !stale(Path::new(OsStr::from_bytes(entry))) {
-            path.push(b':');
-            path.extend_from_slice(entry);
-        }
-    }
-    OsString::from_vec(path)
-}
-
-/// Variables that would make the environment's Python another one: these say which program it is, as the launcher of
-/// python.org's and Homebrew's says to what it starts.
-const MISLEADING: [&str; 2] = ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"];
-
-fn changes(
-    context: &Context,
-    generation: &Generation,
-    project: &Project,
-    place: &Place,
-    path: OsString,
-) -> BTreeMap<OsString, Option<OsString>> {
-    let activation = Activation {
-        root: generation.path.clone(),
-        prompt: project.manifest.prompt(&place.env),
-        run_env: project.manifest.run_env.clone(),
-    };
-    let value = |change| match change {
-        Change::Set(value) => Some(OsString::from(value)),
-        Change::Unset => None,
-    };
-    let all = activation.changes(context.env.get("PATH"), context.env.get("VIRTUAL_ENV")).into_iter();
-    let mut changes: BTreeMap<OsString, _> = all.map(|(name, change)| (name.into(), value(change))).collect();
-    changes.extend(MISLEADING.map(|name| (name.into(), None)));
-    // Neither has to be text.
-    changes.insert("PATH".into(), Some(path));
-    changes.insert("VIRTUAL_ENV".into(), Some(generation.path.clone().into_os_string()));
-    changes
-}
-
-/// Warns of packages of another Python that PYTHONPATH would put before those that were locked.
-fn warn_of_strangers(context: &Context, generation: &Generation, printer: &Printer) {
-    let Some(path) = context.env.raw("PYTHONPATH") else { return };
-    for entry in path.as_bytes().split(|byte| *byte == b':').map(|entry| Path::new(OsStr::from_bytes(entry))) {
-        let packages = entry.ends_with("site-packages") || entry.ends_with("dist-packages");
-        if packages && !entry.starts_with(&generation.path) {
-            let text = "PYTHONPATH puts the packages of another Python before those of the environment";
-            printer.aside(&format!("{}: {text}: `{}`\n", styled(WARN, "warning"), entry.display()));
-        }
-    }
+    Ok(Prepared::Ready { exec, held: inside.held })
 }
 
 /// What a word on the command line stands for.
