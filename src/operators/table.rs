@@ -7,7 +7,8 @@
 //! * `CompositeImplicitAutograd`, `CompositeExplicitAutograd` and `CompositeExplicitAutogradNonFunctional` are kernels for
 //!   every backend that call other operators. Without `dispatch`, `structured` and `structured_delegate` the first is
 //!   meant. The dispatcher prefers a backend's own kernel. The last one leaves out sparse backends.
-//! * `autogen` names variants that torchgen writes itself, each one call of the operator and a copy.
+//! * `autogen` names variants that torchgen writes itself, each one call of the operator and a copy; not of operators with
+//!   a `CompositeImplicitAutograd` kernel, unless they are tagged `core`.
 //! * `ufunc_inner_loop` stands for a kernel on the CPU and on CUDA.
 //!
 //! The reader takes the part of YAML that these files use and refuses everything else with its line, so that an operator
@@ -39,6 +40,7 @@ pub struct Operator {
     delegate: Option<Name>,
     /// The operator that torchgen writes it from.
     generated_from: Option<Name>,
+    core: bool,
     /// It has kernels for the CPU and CUDA by `ufunc_inner_loop`.
     ufunc: bool,
 }
@@ -200,6 +202,10 @@ impl Table {
                             }
                             Block::Closed
                         }
+                        ("tags", value) => {
+                            operator.core = value.split(['[', ']', ',', ' ']).any(|tag| tag == "core");
+                            if value.is_empty() { Block::Skipped } else { Block::Closed }
+                        }
                         ("ufunc_inner_loop", _) => {
                             operator.ufunc = true;
                             Block::Skipped
@@ -251,8 +257,22 @@ impl Table {
         }
     }
 
-    /// Checks that every operator that another one leaves its work to is there.
-    fn resolved(self) -> Result<Self, TableError> {
+    /// Drops the variants that torchgen does not write after all, and checks that every operator that another one leaves
+    /// its work to is there.
+    fn resolved(mut self) -> Result<Self, TableError> {
+        let implicit = |operator: &Operator| {
+            let silent = !operator.dispatched && !operator.structured && operator.delegate.is_none();
+            let explicit = operator.kernels.contains_key("CompositeImplicitAutograd");
+            (silent && operator.generated_from.is_none() || explicit) && !operator.core
+        };
+        let unwritten = |operator: &Operator| {
+            let from = operator.generated_from.as_ref();
+            from.and_then(|from| self.operators.get(from)).is_some_and(implicit)
+        };
+        let names = self.operators.iter().filter(|(_, operator)| unwritten(operator)).map(|(name, _)| name.clone());
+        for name in names.collect::<Vec<_>>() {
+            self.operators.remove(&name);
+        }
         let missing = |operator: &Operator| operator.delegate.clone().filter(|name| !self.operators.contains_key(name));
         match self.operators.iter().find_map(|(name, operator)| Some((name, missing(operator)?))) {
             Some((name, delegate)) => {
@@ -408,6 +428,7 @@ mod tests {
 
 - func: plain(Tensor self) -> Tensor
   variants: function, method
+  autogen: plain.out
 
 - func: add.out(Tensor self, Tensor other, *, Scalar alpha=1, Tensor(a!) out) -> Tensor(a!)
   device_check: NoCheck   # TensorIterator
@@ -498,6 +519,7 @@ mod tests {
         check("helper.other_out", Composite, Nothing, None, None);
         check("nothing", Nothing, Nothing, None, None);
         check("cudnn_thing", Nothing, Nothing, None, None);
+        assert!(table.get(&name("plain.out")).is_none());
         assert_eq!(table.functions(), MADE.matches("- func:").count());
         let missed: Vec<String> =
             table.operators().filter(|(name, _)| table.is_missed(name)).map(|(name, _)| name.to_string()).collect();
