@@ -3,7 +3,7 @@
 //! ```text
 //! native_functions.yaml of a wheel -> table -> Kernel, State
 //! kernels.txt, made from the tables of every release -> kernels -> "first in torch X"
-//! what people write -> name -> names of operators
+//! what people write -> name -> names of operators -> ask -> rows, one for each
 //! ```
 //!
 //! torch's own wheel carries the table from which its dispatcher is made (`torchgen/packaged/ATen/native/`), so what a
@@ -12,11 +12,13 @@
 //!
 //! Knows nothing of wheels, indexes and files: it is given texts.
 
+mod ask;
 mod name;
 mod table;
 
 pub mod kernels;
 
+pub use ask::{Asked, Change, Comparison, Counts, Overloads, Row, ask, compare, counts, missing, row};
 pub use name::{Name, NameError, mentioned, readings};
 pub use table::{Backend, Kernel, Operator, State, Table, TableError};
 
