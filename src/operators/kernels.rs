@@ -153,6 +153,15 @@ impl Kernels {
         changes.iter().take_while(|(from, _)| *from <= at).last()?.1
     }
 
+    /// Returns in which releases an operator is there: from which on, and from which on no more.
+    pub fn life(&self, name: &Name) -> Option<(&Version, Option<&Version>)> {
+        let changes = self.meant(name).into_iter().filter_map(|name| self.changes.get(name));
+        let from = changes.clone().filter_map(|changes| Some(changes.first()?.0)).min()?;
+        let ends = changes.map(|changes| changes.last().filter(|(_, state)| state.is_none()).map(|(at, _)| *at));
+        let until = ends.collect::<Option<Vec<usize>>>().and_then(|ends| ends.into_iter().max());
+        Some((&self.releases[from].version, until.map(|until| &self.releases[until].version)))
+    }
+
     /// Returns from which release on an operator runs on the GPU in every later one; of a name without overload, where
     /// there is none without, the overload counts that came last.
     pub fn first(&self, name: &Name) -> Option<First> {
@@ -199,7 +208,7 @@ mod tests {
 
     fn made() -> Kernels {
         let releases = [
-            ("1.12.0", "a=MPS b=CPU c=CPU d.x=CPU d.y=MPS e=MPS f="),
+            ("1.12.0", "a=MPS b=CPU c=CPU d.x=CPU d.y=MPS e=MPS f= h=CPU"),
             ("2.0.0", "a=MPS b=CPU c=MPS d.x=MPS d.y=MPS f="),
             ("2.1.0", "a=MPS b=CPU c=CPU d.x=MPS d.y=MPS e=MPS f="),
             ("2.10.0", "a=MPS b=CPU c=MPS d.x=MPS d.y=MPS e=MPS f= g=CompositeExplicitAutograd"),
@@ -232,6 +241,13 @@ mod tests {
         let state = |text: &str, version: &str| kernels.state(&name(text), &version.parse().unwrap());
         assert_eq!((state("c", "2.0.0"), state("c", "2.1.0")), (Some(State::Gpu), Some(State::None)));
         assert_eq!((state("e", "2.0.0"), state("g", "2.1.0"), state("a", "2.1.1")), (None, None, None));
+        let life = |text: &str| {
+            let (from, until) = kernels.life(&name(text))?;
+            Some((from.to_string(), until.map(ToString::to_string)))
+        };
+        let some = |from: &str, until: Option<&str>| Some((from.to_owned(), until.map(str::to_owned)));
+        assert_eq!(life("h"), some("1.12.0", Some("2.0.0")));
+        assert_eq!((life("g"), life("e"), life("i")), (some("2.10.0", None), some("1.12.0", None), None));
         assert_eq!(["b", "d", "nothing"].map(|text| kernels.knows(&name(text))), [true, true, false]);
     }
 
