@@ -151,17 +151,51 @@ pub fn ask(table: &Table, text: &str, overloads: Overloads) -> Asked {
 }
 
 impl Asked {
-    /// Returns the worst of what is meant, and of what that leads to; `None` for a name that is unknown.
+    /// Returns what it comes to: the worst of the operators that are meant, and of those that do their work; `None` for a
+    /// name that is unknown.
+    ///
+    /// An operator has a kernel when one of its overloads has, since others are there for results of another type or place.
+    /// Where none has, one without makes the operator one: those that call others mostly call it.
     pub fn state(&self) -> Option<State> {
-        let leads_to = self.leads_to.iter().filter(|row| row.state == State::None);
-        self.rows.iter().chain(leads_to).map(|row| row.state).max()
+        let leads_to = by_base(&self.leads_to).into_iter().filter(|state| *state == State::None);
+        by_base(&self.rows).into_iter().chain(leads_to).max()
     }
 
-    /// Returns the release from which on all of what is meant runs, where some release has it.
+    /// Lists the overloads without a kernel of operators that have one.
+    pub fn exceptions(&self) -> Vec<&Row> {
+        let has = self.state() == Some(State::Gpu);
+        self.rows.iter().filter(|row| has && row.state == State::None).collect()
+    }
+
+    /// Returns the release from which on what it comes to is so, or will be: of operators with a kernel the one that brought
+    /// it, of those without the one that has it.
     pub fn first(&self) -> Option<First> {
-        let all = self.rows.iter().chain(&self.leads_to);
-        let firsts: Option<Vec<First>> = all.map(|row| row.first.clone()).collect();
-        firsts?.into_iter().max_by(|a, b| a.version.cmp(&b.version))
+        let state = self.state()?;
+        let all = self.rows.iter().chain(&self.leads_to).filter(|row| row.state == state);
+        last(&all.collect::<Vec<_>>())
+    }
+}
+
+/// Returns the release that has the last of these.
+pub fn last(rows: &[&Row]) -> Option<First> {
+    let all: Option<Vec<First>> = rows.iter().map(|row| row.first.clone()).collect();
+    all?.into_iter().max_by(|a, b| a.version.cmp(&b.version))
+}
+
+/// Returns what each operator comes to, its overloads together.
+fn by_base(rows: &[Row]) -> Vec<State> {
+    let mut by_base: BTreeMap<&str, Vec<State>> = BTreeMap::new();
+    rows.iter().for_each(|row| by_base.entry(row.name.base()).or_default().push(row.state));
+    by_base.into_values().map(|states| together(&states)).collect()
+}
+
+/// Returns what overloads of one operator come to.
+pub fn together(states: &[State]) -> State {
+    let has = |state| states.contains(&state);
+    match (has(State::Gpu), has(State::None)) {
+        (true, _) => State::Gpu,
+        (false, true) => State::None,
+        (false, false) => State::Composite,
     }
 }
 
@@ -241,6 +275,8 @@ mod tests {
             ("relu_backward", "CPU"),
             ("mixed", "CPU, MPS"),
             ("mixed.out", "CPU"),
+            ("calls", ""),
+            ("calls.out", "CPU"),
             ("softmax.int", ""),
             ("_softmax", "CPU, MPS"),
             ("cudnn_relu", "CUDA"),
@@ -261,7 +297,9 @@ mod tests {
         use Overloads::{All, Exact};
         check("torch.linalg.svd", All, &["linalg_svd", "linalg_svd.U"], &["_linalg_svd"], Some(State::None));
         check("relu", All, &["relu"], &[], Some(State::Gpu));
-        check("mixed", All, &["mixed", "mixed.out"], &[], Some(State::None));
+        check("mixed", All, &["mixed", "mixed.out"], &[], Some(State::Gpu));
+        check("mixed.out", All, &["mixed.out"], &[], Some(State::None));
+        check("calls", All, &["calls", "calls.out"], &[], Some(State::None));
         check("aten::mixed", Exact, &["mixed"], &[], Some(State::Gpu));
         check("aten::softmax", Exact, &["softmax.int"], &["_softmax"], Some(State::Composite));
         check("torch.sparse.mm", All, &["_sparse_mm"], &[], Some(State::Composite));
@@ -269,6 +307,9 @@ mod tests {
         check("mixed.other", All, &[], &[], None);
         check("no name", All, &[], &[], None);
         assert_eq!(ask(&table, "torch.linalg.svdd", All).near.first().map(String::as_str), Some("linalg_svd"));
+        let exceptions = ask(&table, "mixed", All);
+        let exceptions = exceptions.exceptions().iter().map(|row| row.name.to_string()).collect::<Vec<_>>();
+        assert_eq!(exceptions, ["mixed.out"]);
         assert_eq!(ask(&table, "relu", All).backward[0].name.to_string(), "relu_backward");
         assert_eq!(ask(&table, "im2col", All).rows[0].sparse, Some(State::None));
     }
@@ -280,9 +321,9 @@ mod tests {
     #[test]
     fn what_is_missed_is_what_the_processor_has() {
         let table = made();
-        assert_eq!(counts(&table), Counts { gpu: 5, composite: 4, none: 3, elsewhere: 1 });
+        assert_eq!(counts(&table), Counts { gpu: 5, composite: 5, none: 4, elsewhere: 1 });
         let names: Vec<String> = missing(&table).iter().map(|row| row.name.to_string()).collect();
-        assert_eq!(names, ["_linalg_svd", "mixed.out", "relu_backward"]);
+        assert_eq!(names, ["_linalg_svd", "calls.out", "mixed.out", "relu_backward"]);
     }
 
     #[test]

@@ -127,10 +127,11 @@ struct ReportedAsked {
     /// The file that names it; absent where it was typed.
     #[serde(skip_serializing_if = "Option::is_none")]
     file: Option<String>,
-    /// The worst of `operators` and of what does their work; absent where the name is unknown.
+    /// What it comes to: the worst of the operators that are meant and of those that do their work, where one overload with
+    /// a kernel suffices; absent where the name is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<ReportedState>,
-    /// The first release that runs all of it on the GPU.
+    /// The first release that has a kernel of it, or will have.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<String>,
     /// What is meant.

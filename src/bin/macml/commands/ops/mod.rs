@@ -28,7 +28,6 @@ use crate::context::serving;
 use crate::error;
 use crate::error::CommandError;
 use crate::error::Kind;
-use crate::error::listed;
 use crate::printer::Printer;
 use crate::printer::WARN;
 use crate::printer::styled;
@@ -44,11 +43,11 @@ const MOST_RELEASES: usize = 5;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Without NAME or FILE: how many operators have a GPU (MPS) kernel, and those that have none though the processor has one.
-NAME is an operator or a function of torch: `aten::linalg_qr`, `linalg_qr.out`, `torch.linalg.qr`. FILE is any text, such \
+NAME is an operator or a function of torch: `aten::linalg_qr`, `linalg_qr.out`, `torch.linalg.qr`; without an overload it has a kernel when one of its overloads has, and the others are named. FILE is any text, such \
 as what a program printed: every `aten::name` in it counts, as in torch's warnings of a fallback and in its refusals, and \
 lines that are nothing but a name.
 `composite` operators call others and run on the GPU as far as those do; of operators of nearly the same name that do the \
-work it is told what they have.
+work it is told what they have, and what their gradients have, which does not count for the exit code.
 The table is read from torch's wheel for Macs, on any machine: from the cache, or by a few ranged reads from the index, \
 which cannot be held against the wheel's sha256. What it cannot tell: kernels that are registered in C++ only, and types \
 and shapes that a kernel refuses; `macml verify --ops` tries operators on the GPU itself.
@@ -118,7 +117,9 @@ pub(crate) fn run(args: &OpsArgs, context: &Context, printer: &Printer) -> ExitC
         }
     };
     let code = code(&answers);
-    for asked in answers.iter().flat_map(|answer| &answer.asked).filter(|asked| asked.rows.is_empty()) {
+    // Those of a file have their line there.
+    let typed = answers.iter().filter(|answer| answer.file.is_none()).flat_map(|answer| &answer.asked);
+    for asked in typed.filter(|asked| asked.rows.is_empty()) {
         unknown(asked, &tables.one.version).show(printer);
     }
     for finding in &tables.findings {
@@ -179,9 +180,7 @@ impl Word {
 
     fn answer(&self, table: &Table) -> Answer {
         match self {
-            Self::Name(name) => {
-                Answer { file: None, asked: vec![operators::ask(table, name, Overloads::All)] }
-            }
+            Self::Name(name) => Answer { file: None, asked: vec![operators::ask(table, name, Overloads::All)] },
             Self::File { shown, text } => {
                 let ask = |name: &str| operators::ask(table, name, Overloads::Exact);
                 let names = operators::mentioned(text, &|name| !ask(name).rows.is_empty());
@@ -204,15 +203,7 @@ fn code(answers: &[Answer]) -> u8 {
 /// Makes the error about a name that the table does not have.
 fn unknown(asked: &Asked, torch: &Version) -> CommandError {
     let error = CommandError::usage(format!("torch {torch} has no operator `{}`", asked.text));
-    let known = operators::kernels::known();
-    let meant = operators::readings(&asked.text).into_iter().flatten();
-    let life = meant.into_iter().find_map(|name| known.life(&name).map(|(from, until)| (name, from, until)));
-    match life {
-        Some((name, from, _)) if from > torch => error.hint(format!("`{name}` comes with torch {from}")),
-        Some((name, _, Some(until))) if until <= torch => error.hint(format!("`{name}` went with torch {until}")),
-        _ if asked.near.is_empty() => error,
-        _ => error.hint(format!("did you mean {}?", listed(&asked.near))),
-    }
+    text::instead(asked, torch).into_iter().fold(error, CommandError::hint)
 }
 
 /// Turns what stood in the way into what people read.
@@ -228,7 +219,9 @@ fn failed(error: OpsError, context: &Context) -> CommandError {
         }
         OpsError::Pipeline(error) => CommandError::from_pipeline(error, context),
         OpsError::Unlocked => CommandError::new(Kind::Lockfile, error).hint("`macml lock` writes it").hint(NAMED),
-        OpsError::Broken => CommandError::new(Kind::Lockfile, error).hint("`macml lock` brings it up to date").hint(NAMED),
+        OpsError::Broken => {
+            CommandError::new(Kind::Lockfile, error).hint("`macml lock` brings it up to date").hint(NAMED)
+        }
         OpsError::NotForMacs { ref torch, .. } => {
             let hint = match torch {
                 Some(torch) => format!("`--torch {torch}` asks about the torch that it has elsewhere, as Macs have it"),

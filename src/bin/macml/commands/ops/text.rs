@@ -14,6 +14,7 @@ use macml::operators::kernels::First;
 use macml::pep::Version;
 use macml::pipeline::ops::Carried;
 
+use crate::error::listed;
 use crate::printer::BAD;
 use crate::printer::GOOD;
 use crate::printer::NAME;
@@ -84,13 +85,9 @@ fn entries(one: &Carried, rows: &[&Row]) -> Vec<(String, Option<First>)> {
     for (root, rows) in by_root {
         let listed: BTreeSet<_> = rows.iter().map(|row| &row.name).collect();
         let whole = one.table.overloads(root).iter().all(|name| listed.contains(name));
-        let first = |rows: &[&Row]| {
-            let all: Option<Vec<First>> = rows.iter().map(|row| row.first.clone()).collect();
-            all?.into_iter().max_by(|a, b| a.version.cmp(&b.version))
-        };
         match whole && listed.iter().any(|name| name.base() == root) {
-            true => entries.push((root.to_owned(), first(&rows))),
-            false => entries.extend(rows.iter().map(|row| (row.name.to_string(), first(&[row])))),
+            true => entries.push((root.to_owned(), operators::last(&rows))),
+            false => entries.extend(rows.iter().map(|row| (row.name.to_string(), row.first.clone()))),
         }
     }
     entries
@@ -121,57 +118,77 @@ pub(super) fn answers(answers: &[Answer], torch: &Version) -> String {
 /// Lays out one operator with its overloads and what belongs to it.
 fn named(asked: &Asked, torch: &Version) -> String {
     let state = asked.state().expect("it has rows");
-    let mut lines = vec![format!("{} in torch {torch}: {}", styled(NAME, &asked.text), verdict(asked, state))];
-    let all = || asked.rows.iter().chain(&asked.leads_to).chain(&asked.backward);
-    let width = all().map(|row| row.name.to_string().len()).max().unwrap_or_default();
-    let mut block = |title: &str, rows: &[Row]| {
-        if !rows.is_empty() {
-            lines.extend((!title.is_empty()).then(|| format!("  {title}")));
-            lines.extend(rows.iter().map(|row| line(row, width)));
-        }
-    };
-    block("", &asked.rows);
-    block("by their names, these do its work:", &asked.leads_to);
-    block("for its gradient:", &asked.backward);
-    lines.join("\n") + "\n"
+    let bases = |rows: &[Row]| rows.iter().map(|row| row.name.base().to_owned()).collect::<BTreeSet<_>>().len();
+    // Of a function that needs many operators, and of those below it, each gets one line for all its overloads.
+    let lines_of = |rows: &[Row], whole: bool| if whole { lines(rows) } else { by_base(rows) };
+    let blocks = [
+        ("", lines_of(&asked.rows, bases(&asked.rows) == 1)),
+        ("by their names, these do its work:", lines_of(&asked.leads_to, false)),
+        ("for its gradient:", lines_of(&asked.backward, false)),
+    ];
+    let width = blocks.iter().flat_map(|(_, lines)| lines).map(|(name, _)| name.len()).max().unwrap_or_default();
+    let mut text = vec![format!("{} in torch {torch}: {}", styled(NAME, &asked.text), verdict(asked, state))];
+    for (title, lines) in blocks.iter().filter(|(_, lines)| !lines.is_empty()) {
+        text.extend((!title.is_empty()).then(|| format!("  {title}")));
+        text.extend(lines.iter().map(|(name, rest)| format!("  {name:width$}  {rest}")));
+    }
+    text.join("\n") + "\n"
 }
 
 /// Says in a line what became of a question.
 fn verdict(asked: &Asked, state: State) -> String {
-    let first = asked.first();
-    match (state, first) {
-        (State::Gpu, Some(first)) => format!("{} since torch {}", styled(GOOD, "GPU kernel"), first.version),
-        (State::Gpu, None) => styled(GOOD, "GPU kernel"),
+    let exceptions = asked.exceptions().iter().map(|row| row.name.to_string()).collect::<Vec<_>>().join(", ");
+    let but = if exceptions.is_empty() { String::new() } else { format!(", but not of {exceptions}") };
+    match (state, asked.first()) {
+        (State::Gpu, Some(first)) => format!("{} since torch {}{but}", styled(GOOD, "GPU kernel"), first.version),
+        (State::Gpu, None) => styled(GOOD, "GPU kernel") + &but,
         (State::Composite, _) => "composite, runs on the GPU as far as the operators that it calls do".to_owned(),
         (State::None, first) => format!("{}, {}", styled(BAD, "no GPU kernel"), since(first.as_ref())),
     }
 }
 
-/// Lays out one overload.
-fn line(row: &Row, width: usize) -> String {
-    let style = match row.state {
+/// Lays out overloads, each its name and the rest of its line.
+fn lines(rows: &[Row]) -> Vec<(String, String)> {
+    let line = |row: &Row| {
+        let mut parts = vec![word(row.state)];
+        match &row.kernel {
+            Kernel::Own { function, of: None } => parts.push(format!("by {function}")),
+            Kernel::Own { function, of: Some(of) } => parts.push(format!("by {function} of {of}")),
+            Kernel::Generated { from } => parts.push(format!("calls {from} and copies")),
+            Kernel::Composite | Kernel::Nothing => {}
+        }
+        if row.state == State::None {
+            parts.push(since(row.first.as_ref()));
+        }
+        let kinds = [("sparse", row.sparse), ("sparse by rows", row.sparse_csr)];
+        parts.extend(kinds.iter().filter_map(|(kind, state)| Some(format!("{kind}: {}", word((*state)?)))));
+        (row.name.to_string(), parts.join("  "))
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Lays out operators without their overloads, each with what those come to.
+fn by_base(rows: &[Row]) -> Vec<(String, String)> {
+    let mut by_base: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    rows.iter().for_each(|row| by_base.entry(row.name.base()).or_default().push(row));
+    let line = |(base, rows): (&str, Vec<&Row>)| {
+        let state = operators::together(&rows.iter().map(|row| row.state).collect::<Vec<_>>());
+        let rest = match state {
+            State::None => format!("{}  {}", word(state), since(operators::last(&rows).as_ref())),
+            State::Gpu | State::Composite => word(state),
+        };
+        (base.to_owned(), rest)
+    };
+    by_base.into_iter().map(line).collect()
+}
+
+fn word(state: State) -> String {
+    let style = match state {
         State::Gpu => GOOD,
         State::Composite => NAME,
         State::None => BAD,
     };
-    let mut parts = vec![format!("  {:width$}  {}", row.name.to_string(), styled(style, row.state.word()))];
-    match &row.kernel {
-        Kernel::Own { function, of: None } => parts.push(format!("by {function}")),
-        Kernel::Own { function, of: Some(of) } => parts.push(format!("by {function} of {of}")),
-        Kernel::Generated { from } => parts.push(format!("calls {from} and copies")),
-        Kernel::Composite | Kernel::Nothing => {}
-    }
-    if row.state == State::None {
-        parts.push(since(row.first.as_ref()));
-    }
-    let kinds = [("sparse", row.sparse), ("sparse by rows", row.sparse_csr)];
-    let sparse = kinds.iter().filter_map(|(kind, state)| {
-        let state = (*state)?;
-        let style = if state == State::None { WARN } else { NAME };
-        Some(format!("{kind}: {}", styled(style, state.word())))
-    });
-    parts.extend(sparse);
-    parts.join("  ")
+    styled(style, state.word())
 }
 
 /// Lays out the names of a text, a line each.
@@ -184,11 +201,28 @@ fn in_file(file: &str, all: &[Asked], torch: &Version) -> String {
     lines.extend(all.iter().map(|asked| {
         let said = match asked.state() {
             Some(state) => verdict(asked, state),
-            None => styled(WARN, "unknown"),
+            None => format!(
+                "{}{}",
+                styled(WARN, "unknown"),
+                instead(asked, torch).map_or_else(String::new, |hint| format!(", {hint}"))
+            ),
         };
         format!("  {:width$}  {said}", asked.text)
     }));
     lines.join("\n") + "\n"
+}
+
+/// Says what may be meant by a name that this torch does not have.
+pub(super) fn instead(asked: &Asked, torch: &Version) -> Option<String> {
+    let known = kernels::known();
+    let meant = operators::readings(&asked.text).into_iter().flatten();
+    let life = meant.into_iter().find_map(|name| known.life(&name).map(|(from, until)| (name, from, until)));
+    match life {
+        Some((name, from, _)) if from > torch => Some(format!("`{name}` comes with torch {from}")),
+        Some((name, _, Some(until))) if until <= torch => Some(format!("`{name}` went with torch {until}")),
+        _ if asked.near.is_empty() => None,
+        _ => Some(format!("did you mean {}?", listed(&asked.near))),
+    }
 }
 
 /// Lays out what changed between two releases.
@@ -201,9 +235,12 @@ pub(super) fn comparison(one: &Carried, other: &Carried) -> String {
         format!("  {version:<8} GPU kernel {}, composite {}, none {}", counts.gpu, counts.composite, counts.none)
     };
     lines.extend([line(one), line(other)]);
-    let becomes = |changes: &[Change], before: Option<State>, after: Option<State>| {
+    // What is told of an operator is not told again of the variants that call it.
+    let mut told: BTreeSet<String> = BTreeSet::new();
+    let mut becomes = |changes: &[Change], before: Option<State>, after: Option<State>| {
         let fits = |change: &&Change| change.before == before && change.after == after;
-        changes.iter().filter(fits).map(|change| change.name.root().to_owned()).collect::<BTreeSet<_>>()
+        let names = changes.iter().filter(fits).map(|change| change.name.root().to_owned());
+        names.filter(|name| told.insert(name.clone())).collect::<BTreeSet<_>>()
     };
     let mut block = |title: &str, names: BTreeSet<String>| {
         if !names.is_empty() {
