@@ -1,12 +1,14 @@
 //! The tables of operators in torch's real Mac wheels, and the committed answers made from them. Runs when `MACML_LIVE` is
 //! set: two releases, and all of them when it is `full`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use macml::index::source::{Page, PageAnswer};
 use macml::index::{Config, MemberAnswer, Members};
+use macml::operators;
 use macml::operators::kernels::{Kernels, Release, known};
-use macml::operators::{Backend, TABLE_PATH, Table};
+use macml::operators::{Backend, Change, Name, TABLE_PATH, Table};
 use macml::pep::{Sha256, Version};
 use macml::pipeline::ops::{mac_releases, mac_wheel};
 use macml::progress::Silent;
@@ -79,13 +81,24 @@ fn what_is_committed_is_what_the_wheels_say() {
         assert!(std::fs::read_to_string(FILE).unwrap() == made.text(), "{FILE} is stale: run with MACML_BLESS=1");
         return;
     }
-    for number in ["2.13.0", "2.15.0"] {
-        let version = version(number);
-        let (release, table) = wheels.table(&version).unwrap();
-        let committed = known().releases().iter().find(|one| one.version == version);
-        assert_eq!(committed, Some(&release));
+    let tables = ["2.13.0", "2.15.0"].map(|number| wheels.table(&version(number)).unwrap());
+    for (release, table) in &tables {
+        let version = &release.version;
+        let committed = known().releases().iter().find(|one| one.version == *version);
+        assert_eq!(committed, Some(release));
         for (name, _) in table.operators() {
-            assert_eq!(known().state(name, &version), Some(table.state(name, Backend::Mps)), "{name} in {number}");
+            assert_eq!(known().state(name, version), Some(table.state(name, Backend::Mps)), "{name} in {version}");
         }
     }
+    let [(_, before), (_, after)] = &tables;
+    let shown = |names: Vec<&Name>| names.into_iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+    let has = |all: &BTreeSet<String>, names: &[&str]| names.iter().all(|name| all.contains(*name));
+    let missing = |table| shown(operators::missing(table).iter().map(|row| &row.name).collect());
+    assert!(has(&missing(before), &["linalg_eig", "_linalg_svd", "_ctc_loss", "mode", "ormqr", "take"]));
+    assert!(has(&missing(after), &["linalg_eig", "mode", "ormqr"]) && !missing(after).contains("_linalg_svd"));
+    let changed = operators::compare(before, after);
+    let names = |changes: &[Change]| shown(changes.iter().map(|change| &change.name).collect());
+    assert!(has(&names(&changed.gained), &["_linalg_svd", "_linalg_eigh", "_ctc_loss", "_ctc_loss_backward", "take"]));
+    assert!(has(&names(&changed.new), &["linalg_polar"]) && has(&names(&changed.gone), &["cholesky", "qr"]));
+    assert_eq!(names(&changed.lost), BTreeSet::new());
 }

@@ -71,6 +71,8 @@ mod knowledge_evidence;
 mod uv_agreement;
 // `macml sync` through the binary: environments and trees, what stands against them, kills.
 mod sync;
+// `macml ops`: what is told of torch's operators, what is read of its wheel, and what stands in the way.
+mod ops;
 /// `macml why` through the binary.
 mod why;
 // Everything in `pep/` against the `packaging` package (live).

@@ -35,7 +35,7 @@ pub(super) fn summary(one: &Carried, all: bool) -> String {
     let functions = one.table.functions();
     let variants = one.table.operators().count() - functions;
     let mut lines = vec![
-        format!("torch {} for Macs: {functions} operators, and {variants} variants made from them", one.version),
+        format!("torch {} for Macs: {functions} operators, and {variants} more made from them", one.version),
         format!("  {} {:>4}", styled(GOOD, "GPU kernel"), counts.gpu),
         format!("  composite  {:>4}  run on the GPU as far as the operators that they call do", counts.composite),
         format!("  {}       {:>4}  refused on the GPU, or done by the CPU", styled(BAD, "none"), counts.none),
@@ -278,7 +278,7 @@ fn wrapped(names: &BTreeSet<String>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for name in names {
         match lines.last_mut() {
-            Some(line) if line.len() + 2 + name.len() <= LINE => *line += &format!("  {name}"),
+            Some(line) if line.len() + 2 + name.len() <= LINE => line.extend(["  ", name.as_str()]),
             _ => lines.push(format!("  {name}")),
         }
     }
