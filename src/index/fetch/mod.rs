@@ -2,6 +2,8 @@
 //!
 //! The answers do not depend on who served them: what a mirror leaves out (sizes, hashes, times) is filled in.
 
+mod member;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,7 +16,6 @@ use super::config::Config;
 use super::credentials::Credentials;
 use super::direct;
 use super::fault::{IndexError, Via};
-use super::members::MemberAnswer;
 use super::remote_zip::{self, Found, Member, ZipFault};
 use super::simple;
 use super::source::{DIRECT, File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
@@ -380,64 +381,10 @@ impl Network {
         }
     }
 
-    /// Answers what the file at `path` in a wheel is.
-    pub(super) async fn member(
-        &self,
-        index: &IndexName,
-        file: &Arc<File>,
-        path: &str,
-    ) -> Result<MemberAnswer, IndexError> {
-        if let Some(wheel) = direct::path(file).filter(|_| **index == *DIRECT) {
-            return tokio::task::block_in_place(|| direct::member(&wheel, file, path));
-        }
-        if let Some(bytes) = self.kept_member(index, &file.wheel, file.sha256, path)? {
-            return Ok(MemberAnswer::Found(bytes));
-        }
-        if self.offline {
-            return Ok(MemberAnswer::Offline);
-        }
-        let mut faults = Faults::default();
-        for at in self.ways(index, file)? {
-            let Some((transport, listed)) = self.listed(index, at, file).await else { continue };
-            match self.member_via(transport, &listed, path).await {
-                Ok(bytes) => return Ok(MemberAnswer::Found(bytes)),
-                Err(fault) => faults.0.push(self.seen(transport, file, fault)),
-            }
-        }
-        match faults.verdict() {
-            FileFault::Unusable(reason) => Ok(MemberAnswer::Unusable(reason)),
-            FileFault::Missing => Ok(MemberAnswer::Missing),
-            FileFault::Error(error) => Err(IndexError::All(vec![error])),
-        }
-    }
-
-    /// Returns a file of a wheel that an earlier run kept, as with METADATA: told by one that this run would ask as well, or
-    /// read out of the whole wheel.
-    pub(super) fn kept_member(
-        &self,
-        index: &IndexName,
-        wheel: &WheelName,
-        sha256: Option<Sha256>,
-        path: &str,
-    ) -> Result<Option<Vec<u8>>, IndexError> {
-        let Some(sha256) = sha256 else { return Ok(None) };
-        Ok(self.tellers(index)?.find_map(|teller| self.cache.member(teller, wheel, sha256, path)))
-    }
-
     /// Lists whose word on a wheel counts: the index itself, its mirrors, and whoever sent the whole wheel.
     fn tellers(&self, index: &IndexName) -> Result<impl Iterator<Item = Teller<'_>>, IndexError> {
         let transports = self.transports(index)?.iter().rev();
         Ok(transports.map(|transport| Teller::Index(transport.base.as_str())).chain([Teller::Wheel]))
-    }
-
-    async fn member_via(&self, transport: &Transport, file: &File, path: &str) -> Result<Vec<u8>, FileFault> {
-        let url = address(transport, file)?;
-        let found = self.in_wheel(transport, file, url, Member::At(path)).await?;
-        let teller = found.teller(transport);
-        if let Some(sha256) = file.sha256 {
-            self.cache.keep_member(teller, &file.wheel, sha256, path, &found.bytes);
-        }
-        Ok(found.bytes)
     }
 
     /// Returns METADATA that an earlier run kept: told by one that this run would ask as well, the index itself first,
