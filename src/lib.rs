@@ -28,6 +28,8 @@
 //! macml.lock + Host -> files of this machine -> Plan -> Generation -> .venv
 //! ```
 //!
+//! Which operators of torch have a GPU kernel is told without a Mac: [`operators`] reads the table that torch's wheel carries.
+//!
 //! To come: `check` (do its libraries load on that Mac: findings), the verb over [`verify`] (does its GPU compute right: a
 //! verdict), then `doctor`, which looks at everything at once.
 //!
@@ -48,6 +50,7 @@
 //! | [`python`] | interpreters: finding, judging and choosing them |
 //! | [`target`] | what is resolved for: platform, floor and Python, with the tags that fit |
 //! | [`knowledge`] | what metadata leaves out, as data with a source for each piece |
+//! | [`operators`] | which operators of torch a Mac's GPU has, from the table in torch's wheel, and since which release |
 //! | [`manifest`] | stage 1, what the user asked for |
 //! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache; and locked wheels, whole and checked |
 //! | [`resolve`] | stage 3, which versions, or why none |
@@ -83,7 +86,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes | the same, and [`cache`], which tidies; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata and torch's table of operators for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes | the same, and [`cache`], which tidies; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |
@@ -112,6 +115,8 @@ pub mod python;
 pub mod target;
 
 pub mod knowledge;
+
+pub mod operators;
 
 pub mod manifest;
 

@@ -59,6 +59,8 @@ mod verify;
 // Our probes in real frameworks, on this machine's processor (live).
 mod live_verify;
 
+// The tables of operators of torch's real wheels (live).
+mod live_operators;
 // Pages and METADATA of the real index.
 mod live_index;
 // The native probe, built and run against real torches (live), and the records of that.
@@ -69,6 +71,8 @@ mod knowledge_evidence;
 mod uv_agreement;
 // `macml sync` through the binary: environments and trees, what stands against them, kills.
 mod sync;
+// `macml ops`: what is told of torch's operators, what is read of its wheel, and what stands in the way.
+mod ops;
 /// `macml why` through the binary.
 mod why;
 // Everything in `pep/` against the `packaging` package (live).

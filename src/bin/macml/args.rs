@@ -14,6 +14,7 @@ use crate::commands::env::EnvArgs;
 use crate::commands::hook::HookArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
+use crate::commands::ops::OpsArgs;
 use crate::commands::python::PythonArgs;
 use crate::commands::rules::RulesArgs;
 use crate::commands::run::RunArgs;
@@ -23,7 +24,7 @@ use crate::commands::why::WhyArgs;
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["lock", "sync", "run", "hook"]),
-    ("Repair", &["why", "matrix", "rules"]),
+    ("Repair", &["why", "matrix", "ops", "rules"]),
     ("Plumbing", &["bundle", "env", "python", "cache"]),
 ];
 
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Hook(HookArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),
+    Ops(OpsArgs),
     Python(PythonArgs),
     Rules(RulesArgs),
     Run(RunArgs),

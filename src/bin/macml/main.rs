@@ -67,6 +67,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         }
         Command::Lock(args) => commands::lock::run(&args, &context, &printer),
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
+        Command::Ops(args) => commands::ops::run(&args, &context, &printer),
         Command::Python(args) => commands::python::run(&args, &context, &printer),
         Command::Rules(args) => commands::rules::run(&args, &context, &printer),
         Command::Run(args) => commands::run::run(&args, &context, &printer),

@@ -6,6 +6,7 @@ pub(crate) mod env;
 pub(crate) mod hook;
 pub(crate) mod lock;
 pub(crate) mod matrix;
+pub(crate) mod ops;
 pub(crate) mod python;
 pub(crate) mod rules;
 pub(crate) mod run;

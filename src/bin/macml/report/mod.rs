@@ -8,6 +8,7 @@ pub(crate) mod cache;
 pub(crate) mod env;
 pub(crate) mod lock;
 pub(crate) mod matrix;
+pub(crate) mod ops;
 pub(crate) mod python;
 pub(crate) mod rules;
 pub(crate) mod sync;
