@@ -116,6 +116,7 @@ fn request(framework: Framework) -> Request {
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 400, end: 500 },
         tolerances: Tolerances::default(),
+        operators: Vec::new(),
     }
 }
 

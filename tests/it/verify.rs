@@ -50,6 +50,7 @@ fn request() -> Request {
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 30, end: 60 },
         tolerances: Tolerances::default(),
+        operators: Vec::new(),
     }
 }
 

@@ -118,14 +118,19 @@ def leaves(inputs, wanted):
     return [one.detach().requires_grad_() if wanted and real(one) else one for one in inputs]
 
 
-def gradients_of(roots, inputs):
-    """The gradients of a sum of all results, each weighted so that none cancels another."""
+def gradients_of(roots, inputs, weights=None):
+    """The gradients of a sum of all results."""
+    return torch.autograd.grad(roots, inputs, weights or weights_of(roots), allow_unused=True)
+
+
+def weights_of(roots):
+    """What each result counts in the sum, so that none cancels another."""
     weights = []
     for root in roots:
         count = torch.arange(root.numel(), dtype=torch.float64)
         weight = torch.cos(count * 0.7 + 0.3).reshape(root.shape) + (0.2 if root.numel() == 1 else 0)
         weights.append(weight.to(root.dtype).to(root.device))
-    return torch.autograd.grad(roots, inputs, weights, allow_unused=True)
+    return weights
 
 
 def differentiable(results):
@@ -310,8 +315,10 @@ def recorded(of, grad_inputs):
     found = recorder()
     with found:
         results = differentiable(flat(of()))
-        if results and grad_inputs:
-            gradients_of(results, grad_inputs)
+    if results and grad_inputs:
+        weights = weights_of(results)
+        with found:
+            gradients_of(results, grad_inputs, weights)
     return found.calls
 
 
@@ -366,6 +373,7 @@ ARGUMENTS = {
     "start": 0, "end": 4, "step": 1, "length": 2, "dimension": 0, "chunks": 2, "split_size": 2, "threshold": 0.5,
     "negative_slope": 0.1, "min": 0.2, "max": 0.8, "other": 2, "exponent": 2, "value": 0.5, "weight": 0.5, "bins": 4,
 }
+UNKNOWN = object()
 SHAPES = ((4, 4), (2, 4, 4), (2, 3, 8, 8), (6,), (2, 3, 4, 6, 4), ())
 
 
@@ -379,7 +387,7 @@ def call_of_schema(function):
             if argument.has_default_value():
                 continue
             value = argument_of(argument, shape, generator)
-            if value is Now:
+            if value is UNKNOWN:
                 return "no value is known for its argument `%s` (%s)" % (argument.name, argument.type)
             if argument.kwarg_only:
                 kwargs[argument.name] = value
@@ -398,7 +406,7 @@ def call_of_schema(function):
 
 
 def argument_of(argument, shape, generator):
-    """A value for an argument; `Now`, which is none, where there is no idea."""
+    """A value for an argument; `UNKNOWN` where there is no idea."""
     kind = str(argument.type)
     optional = kind.startswith("Optional[")
     kind = kind[len("Optional[") : -1] if optional else kind
@@ -418,11 +426,13 @@ def argument_of(argument, shape, generator):
             return [value]
         return value if kind.startswith("List[") or not isinstance(value, list) else value[0]
     plain = {"int": 1, "float": 0.5, "number": 0.5, "Scalar": 0.5, "bool": False, "List[int]": [2, 2], "List[bool]": [True]}
-    return plain.get(kind, Now)
+    return plain.get(kind, UNKNOWN)
 
 
 # The values of these are whatever was in the memory.
 UNDEFINED = re.compile(r"(^|::|_)(new_)?empty(_like|_strided|_permuted)?\b|resize_")
+# Among the results of these are what a library keeps for its own backward pass.
+WORKSPACE = re.compile(r"mkldnn|cudnn|miopen|_thnn_fused|_flash_attention|_efficient_attention|lstm_mps")
 
 
 def try_call(asked, name, call):
@@ -449,6 +459,8 @@ def try_call(asked, name, call):
     reference, uncompared = None, None
     if UNDEFINED.search(own):
         uncompared = "its values are whatever was in the memory"
+    elif WORKSPACE.search(own):
+        uncompared = "what a library keeps for itself is among its results"
     else:
         # Where the CPU has it in one type alone, that is what it is compared with.
         for change in (wider, lambda one: one):
@@ -612,8 +624,10 @@ def try_module(asked, name, kind):
     if kept and results is not None and trial.begin():
 
         def backward():
+            roots = differentiable(flat(results))
+            weights = weights_of(roots)
             with seen:
-                found = gradients_of(differentiable(flat(results)), leaf)
+                found = gradients_of(roots, leaf, weights)
             return [found[at] for at in kept]
 
         whole = trial.run(backward, [expected[at] for at in kept]) is not None

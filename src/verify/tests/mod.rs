@@ -22,6 +22,7 @@ fn request() -> Request {
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 240, end: 300 },
         tolerances: Tolerances::default(),
+        operators: Vec::new(),
     }
 }
 
