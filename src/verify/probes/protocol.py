@@ -59,7 +59,7 @@ class Now:
 
 def at(id, element=None, round=0):
     """Says what begins; on standard error too, where frameworks print past Python what happened in it."""
-    Now.id = id
+    Now.id, Now.fallen = id, []
     sys.stderr.write(AT + id + "\n")
     sys.stderr.flush()
     said = dict(id=id, round=round)

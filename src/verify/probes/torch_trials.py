@@ -190,10 +190,7 @@ class Trial:
         self.id = name if pass_ == FORWARD else name + " backward"
 
     def begin(self):
-        if not begin(self.id):
-            return False
-        Now.fallen = []
-        return True
+        return begin(self.id)
 
     def run(self, of, reference, random=False, uncompared=None):
         """Computes on the device; returns its results, none after an error."""
