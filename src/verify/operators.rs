@@ -126,7 +126,9 @@ pub fn tried(transcript: &Transcript) -> Vec<Tried> {
     if planned(transcript).next().is_none() && transcript.operators().next().is_none() {
         for name in &transcript.request.operators {
             let why = match transcript.is_done() {
-                true => format!("the {} probe of {} tries no operators", kind(transcript), transcript.request.framework),
+                true => {
+                    format!("the {} probe of {} tries no operators", kind(transcript), transcript.request.framework)
+                }
                 false => "the probe had ended before".into(),
             };
             all.push(Tried::cut_short(name, Some(name), Outcome::NotTried, Word::Incomplete, why));

@@ -5,7 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{AT, At, Check, DeviceSeen, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Training};
+use super::protocol::{
+    AT, At, Check, DeviceSeen, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Training,
+};
 
 /// One run of a probe.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{CHECKS, Check, Device, DeviceSeen, ElementType, Event, Framework, PROTOCOL, ProbeKind};
 use super::operators::{self, Outcome};
+use super::protocol::{CHECKS, Check, Device, DeviceSeen, ElementType, Event, Framework, PROTOCOL, ProbeKind};
 use super::protocol::{Operator, Question, Skipped, Surrounding, Training, Why};
 use super::transcript::{Ended, Transcript};
 

@@ -224,7 +224,7 @@ def compared(id, element, result, reference):
         "elements": result.numel(),
         "max-abs": number(most),
         "max-rel": number(most / scale if scale else most),
-        "worst": index_of(int(at), shape),
+        "worst": index_of(int(at), shape) if apart.numel() else [],
         "beyond": int((apart > tolerance * (scale or 1.0)).sum()),
         "nan": int((result.isnan() & ~reference.isnan()).sum()),
         "inf": int((result.isinf() & ~reference.isinf()).sum()),

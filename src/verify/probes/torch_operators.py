@@ -366,7 +366,7 @@ def losses_and_networks(case, plain):
     def foreach(a, b):
         a = [a.detach().clone(), b.detach().clone()]
         torch._foreach_mul_(a, 0.5)
-        torch._foreach_addcdiv_(a, [b, a[0]], [b.abs() + 1, b.abs() + 2], 0.1)
+        torch._foreach_addcdiv_(a, [b, b.neg()], [b.abs() + 1, b.abs() + 2], 0.1)
         return tuple(torch._foreach_add(a, [b, b])) + tuple(torch._foreach_norm(a))
 
     case("_foreach_mul_", [(3, 4), (3, 4)], foreach, grad=False)

@@ -1,5 +1,6 @@
 //! Judging of answers that are made up here from what people reported, and the record of what was verified.
 
+mod operators;
 mod records;
 mod verdicts;
 
