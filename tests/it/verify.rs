@@ -398,6 +398,31 @@ fn our_torch_probe_tells_releases_and_devices_apart() {
     judged(stand_in("import os; os.abort()"), Word::Crashed, 1, named);
 }
 
+/// What a Mac says of operators, of each outcome one; and what a GPU of NVIDIA's said.
+#[test]
+fn operators_that_were_tried_elsewhere() {
+    let outcomes = |file: &str| -> Vec<(String, Outcome)> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts").join(file);
+        let transcript: Transcript = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        tried(&transcript).iter().map(|one| (one.title().replace('`', ""), one.outcome)).collect()
+    };
+    let mac = outcomes("torch-2.13.0-mps-operators.wrong-numbers.json");
+    let expected = [
+        ("pad[reflect,2d]", Outcome::Supported),
+        ("linalg_cholesky_ex", Outcome::Fallback),
+        ("interpolate[bicubic]", Outcome::Supported),
+        ("interpolate[bicubic] backward", Outcome::Fallback),
+        ("max_pool3d", Outcome::Fails),
+        ("bmm", Outcome::Wrong),
+        ("_standard_gamma", Outcome::NotTried),
+    ];
+    assert_eq!(mac, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+    let mut nvidia = outcomes("torch-2.11.0-h200-operators.failed.json");
+    nvidia.retain(|(_, outcome)| *outcome != Outcome::Supported);
+    let expected = [("histogram", Outcome::Fails), ("aten::_fused_dropout", Outcome::NotTried)];
+    assert_eq!(nvidia, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+}
+
 /// What real frameworks answered once, judged again: the word is in the file's name.
 #[test]
 fn recorded_answers_are_judged_as_they_were() {

@@ -14,11 +14,11 @@ only where a floating-point or complex number goes in or comes out, and where it
 import contextlib
 
 # They move, name or describe numbers, and compute none.
-CARRIERS = {
-    "_Arg", "_Retval", "_Send", "_Recv", "_HostSend", "_HostRecv", "_DeviceArg", "_DeviceRetval", "Const", "_EagerConst",
-    "HostConst", "Placeholder", "NoOp", "Identity", "IdentityN", "Shape", "ShapeN", "Size", "Rank", "VarHandleOp",
-    "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "While", "StatelessWhile", "Assert", "Print",
-    "PrintV2",
+ENDS = {"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"}
+CARRIERS = ENDS | {
+    "_Send", "_Recv", "_HostSend", "_HostRecv", "Const", "_EagerConst", "HostConst", "Placeholder", "NoOp",
+    "Identity", "IdentityN", "Shape", "ShapeN", "Size", "Rank", "VarHandleOp", "PartitionedCall",
+    "StatefulPartitionedCall", "If", "StatelessIf", "While", "StatelessWhile", "Assert", "Print", "PrintV2",
 }
 
 
@@ -71,11 +71,18 @@ def placed_elsewhere(op_type, place):
 
 
 def graphs_since():
-    """The graphs of what ran since the last time, as they were divided among devices."""
+    """The graphs of the functions that ran first since the last time, as they were divided among devices.
+
+    An eager operator counts as a function of one node, and is left out: it is heard by itself, if it is one that was
+    called for, and not one with which a constant is made on the host.
+    """
     from tensorflow.python.eager import context
 
     metadata = context.context().export_run_metadata() if Watch.ready else None
-    return metadata.partition_graphs if metadata else ()
+    for one in metadata.function_graphs if metadata else ():
+        within = [node for node in one.pre_optimization_graph.node if node.op not in ENDS]
+        if len(within) > 1:
+            yield from one.partition_graphs
 
 
 def look_into_functions():
@@ -93,7 +100,7 @@ def look_into_functions():
 def on_there():
     """Computes on the device, and listens where that really is."""
     # What ran before was the reference.
-    graphs_since()
+    list(graphs_since())
     Watch.on = True
     try:
         with tf.device(THERE):

@@ -45,7 +45,7 @@ def planned(names):
     for wanted in names:
         module = module_named(wanted)
         if module is not None:
-            plan.append((wanted, wanted, module))
+            plan.append((wanted, "torch.nn." + module.__name__, module))
             continue
         own, variant = spelled(wanted)
         found = cases_named(own, variant)
@@ -55,7 +55,9 @@ def planned(names):
             known = ", ".join("`%s`" % one for one in cases_named(own, set()))
             plan.append((wanted, wanted, "no such variant is known" + (", only " + known if known else "")))
         else:
-            plan.append((wanted, wanted, call_named(own)))
+            call = call_named(own)
+            known = isinstance(call, str) or "::" in wanted
+            plan.append((wanted, wanted if known else full_name(call[0]), call))
     return plan
 
 
@@ -297,6 +299,12 @@ def try_case(asked, case):
 # ---- Calls of operators as torch's own code makes them ----
 
 
+def full_name(function):
+    """An operator's name as torch writes it in its warnings: `aten::linalg_cholesky_ex.L`."""
+    overload = function._overloadname
+    return str(function._schema.name) + ("." + overload if overload != "default" else "")
+
+
 def recorder():
     """A mode that keeps the first call of each operator, with what it was given."""
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -309,7 +317,7 @@ def recorder():
 
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             kwargs = kwargs or {}
-            name = str(function._schema.name) + ("." + function._overloadname if function._overloadname != "default" else "")
+            name = full_name(function)
             if name not in self.calls:
                 kept = lambda one: one.detach().clone() if torch.is_tensor(one) else one
                 try:
@@ -466,8 +474,7 @@ def try_call(asked, name, call):
     from torch.utils._pytree import tree_flatten, tree_map
 
     function, args, kwargs = call
-    own = str(function._schema.name) + ("." + function._overloadname if function._overloadname != "default" else "")
-    name = name if "::" in name else own
+    own = full_name(function)
     tensors = [one for one in tree_flatten((args, kwargs))[0] if torch.is_tensor(one)]
     trial = Trial(name, asked, FORWARD, tensors)
     if not trial.begin():
@@ -611,7 +618,6 @@ def try_module(asked, name, kind):
     """Compares a module on the device with the CPU, and each operator that it runs there."""
     import copy
 
-    name = "torch.nn." + kind.__name__
     trial = Trial(name, asked, FORWARD)
     if not trial.begin():
         return
