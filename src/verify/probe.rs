@@ -31,8 +31,16 @@ impl Probe {
     /// would have.
     pub fn python(framework: Framework, interpreter: &Path, env: BTreeMap<String, String>) -> Self {
         let own = match framework {
-            Framework::Torch => include_str!("probes/torch.py"),
-            Framework::Tensorflow => include_str!("probes/tensorflow.py"),
+            Framework::Torch => concat!(
+                include_str!("probes/torch_operators.py"),
+                "\n\n",
+                include_str!("probes/torch_trials.py"),
+                "\n\n",
+                include_str!("probes/torch.py")
+            ),
+            Framework::Tensorflow => {
+                concat!(include_str!("probes/tensorflow_operators.py"), "\n\n", include_str!("probes/tensorflow.py"))
+            }
             Framework::Mlx => include_str!("probes/mlx.py"),
             Framework::Coremltools => include_str!("probes/coreml.py"),
         };

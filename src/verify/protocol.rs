@@ -26,6 +26,10 @@ pub const PROTOCOL: u32 = 1;
 /// What stands before each event, so that whatever else a framework prints is told apart.
 pub const PREFIX: &str = "macml-probe: ";
 
+/// What stands before [`At::id`] on a line of standard error, so that of what a framework prints there past its probe it
+/// is known when it was. A probe need not print it.
+pub const AT: &str = "macml-probe at: ";
+
 /// What a probe is asked.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -50,6 +54,11 @@ pub struct Request {
     pub limits: Limits,
     /// How far from the reference a result may be. The probe does not judge; it may look more closely where it is close.
     pub tolerances: Tolerances,
+    /// What to try for [`Question::Operators`]: operators (`aten::linalg_qr`, `linalg_qr`, `torch.linalg.qr`), variants
+    /// of them (`interpolate[bicubic]`), modules of `torch.nn`, TensorFlow's operators (`Conv2D`). Of none, all that the
+    /// probe knows how to try.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<String>,
 }
 
 /// What a probe loads, by the name of its package.
@@ -96,6 +105,8 @@ pub enum Question {
     Again,
     /// Converting a small model, and predicting with it where the system can (Core ML tools alone).
     Convert,
+    /// Operators one by one: [`Event::Operator`] (the Python probes of torch and TensorFlow alone).
+    Operators,
 }
 
 /// An element type.
@@ -186,6 +197,10 @@ pub enum Event {
     Skipped(Skipped),
     /// An operator that ran on the CPU instead of the device, each once.
     Fallback(Fallback),
+    /// The operators that will be tried from here on, so that it is known what was not when the probe ends early.
+    Planned(Planned),
+    /// What came of an operator.
+    Operator(Operator),
     /// It is through.
     Done(Done),
 }
@@ -412,6 +427,84 @@ pub struct Fallback {
     pub message: String,
 }
 
+/// What will be tried.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Planned {
+    /// The names, as [`Operator::name`] will have them; a module's own operators are not known yet.
+    pub operators: Vec<String>,
+}
+
+/// What came of an operator, or of a module, in one pass.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Operator {
+    /// Which one: `linalg_qr[reduced]`, `aten::addmm`, `torch.nn.LSTM`, `Conv2D`.
+    pub name: String,
+    /// The name in [`Request::operators`] for which it was tried; none where nobody asked for one.
+    #[serde(default)]
+    pub asked: Option<String>,
+    /// Which pass.
+    #[serde(default)]
+    pub pass: Pass,
+    /// The element type of its inputs, as far as they are not integers.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub element: Option<ElementType>,
+    /// The shapes of its inputs.
+    #[serde(default)]
+    pub shapes: Vec<Vec<u64>>,
+    /// Why it was not tried; then nothing below is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_tried: Option<String>,
+    /// What the framework said instead of computing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Why its result was compared with nothing, though it ran: it is random, or the CPU has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_compared: Option<String>,
+    /// The operators that fell back to the CPU in it, as the framework names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
+    /// Where a result lay, or where it would be computed, when that is not the device that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
+    /// How many elements its results have.
+    #[serde(default)]
+    pub elements: u64,
+    /// As in [`Check`], of the worst of its results.
+    #[serde(default)]
+    pub max_abs: Option<f64>,
+    /// As in [`Check`], of the worst of its results.
+    #[serde(default)]
+    pub max_rel: Option<f64>,
+    /// As in [`Check`], of the worst of its results.
+    #[serde(default)]
+    pub worst: Vec<u64>,
+    /// As in [`Check`], over all results.
+    #[serde(default)]
+    pub beyond: u64,
+    /// As in [`Check`], over all results.
+    #[serde(default)]
+    pub nan: u64,
+    /// As in [`Check`], over all results.
+    #[serde(default)]
+    pub inf: u64,
+    /// How long it took on the device.
+    #[serde(default)]
+    pub seconds: f64,
+}
+
+/// A pass through an operator.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pass {
+    /// Its results.
+    #[default]
+    Forward,
+    /// Its gradients.
+    Backward,
+}
+
 /// The end of a probe's work.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -511,6 +604,16 @@ impl Sizes {
 impl Default for Tolerances {
     fn default() -> Self {
         Self { float64: 1e-10, float32: 1e-4, float16: 1e-2, bfloat16: 5e-2, loss: 2e-2, learned: 0.1 }
+    }
+}
+
+impl Operator {
+    /// Returns what [`At::id`] was when it began: its name, and the pass where that is not the first.
+    pub fn id(&self) -> String {
+        match self.pass {
+            Pass::Forward => self.name.clone(),
+            Pass::Backward => format!("{} backward", self.name),
+        }
     }
 }
 
@@ -623,6 +726,7 @@ mod tests {
             sizes: Sizes::for_memory(8 << 30),
             limits: Limits { begin: 240, end: 300 },
             tolerances: Tolerances::default(),
+            operators: Vec::new(),
         };
         let text = serde_json::to_string(&request).unwrap();
         assert_eq!(serde_json::from_str::<Request>(&text).unwrap(), request);

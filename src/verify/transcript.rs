@@ -5,7 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{At, Check, DeviceSeen, Event, Fallback, Hello, PREFIX, ProbeKind, Request, Training};
+use super::protocol::{
+    AT, At, Check, DeviceSeen, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Training,
+};
 
 /// One run of a probe.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -73,6 +75,7 @@ impl Transcript {
         others.extend(stderr.lines());
         others.retain(|line| !line.trim().is_empty());
         let printed_fallbacks = fallbacks(&others, &events);
+        others.retain(|line| !line.contains(AT));
         let from = others.len().saturating_sub(MOST_LINES);
         let printed = others[from..].iter().map(|line| cut(line)).collect();
         Self { source: "run".into(), probe, request, events, unreadable, printed, printed_fallbacks, ended }
@@ -104,6 +107,11 @@ impl Transcript {
         self.events.iter().filter_map(|event| if let Event::Training(training) = event { Some(training) } else { None })
     }
 
+    /// Lists what came of operators, as it was said; [`super::tried`] says what it means.
+    pub fn operators(&self) -> impl Iterator<Item = &Operator> {
+        self.events.iter().filter_map(|event| if let Event::Operator(operator) = event { Some(operator) } else { None })
+    }
+
     /// Lists the operators that fell back to the CPU, each once.
     pub fn fallbacks(&self) -> Vec<&Fallback> {
         let told =
@@ -124,8 +132,9 @@ impl Transcript {
             Event::Check(check) => check.id == at.id,
             Event::Training(training) => training.id == at.id,
             Event::Skipped(skipped) => skipped.id == at.id,
+            Event::Operator(operator) => operator.id() == at.id,
             Event::Device(_) | Event::Done(_) | Event::Hello(_) | Event::CannotLoad(_) => true,
-            Event::At(_) | Event::Fallback(_) => false,
+            Event::At(_) | Event::Fallback(_) | Event::Planned(_) => false,
         };
         (!self.events[began + 1..].iter().any(ends)).then_some(at)
     }
@@ -168,16 +177,31 @@ pub struct Printed<'a> {
 /// Warnings of threads that are not Python's (those of the backward pass) reach no Python.
 fn fallbacks(lines: &[&str], events: &[Event]) -> Vec<Fallback> {
     let mut found: Vec<Fallback> = Vec::new();
-    for line in lines.iter().filter(|line| line.contains("fall back to run on the CPU")) {
+    let mut during = "";
+    for line in lines {
+        if let Some((_, id)) = line.split_once(AT) {
+            during = id.trim_end();
+        }
+        if !line.contains("fall back to run on the CPU") {
+            continue;
+        }
         let Some((_, rest)) = line.split_once("operator '") else { continue };
         let Some((operator, _)) = rest.split_once('\'') else { continue };
-        let known = |one: &Fallback| one.operator == operator;
-        let told = events.iter().any(|event| matches!(event, Event::Fallback(one) if known(one)));
-        if !told && !found.iter().any(known) {
-            found.push(Fallback { operator: operator.into(), during: String::new(), message: cut(line) });
+        // Of one that was tried all are told with it, and else each once, wherever it was.
+        let told = match events.iter().find_map(|event| as_tried(event, during)) {
+            Some(tried) => tried.fallbacks.iter().any(|name| name == operator),
+            None => events.iter().any(|event| matches!(event, Event::Fallback(one) if one.operator == operator)),
+        };
+        if !told && !found.iter().any(|one| one.operator == operator && one.during == during) {
+            found.push(Fallback { operator: operator.into(), during: during.into(), message: cut(line) });
         }
     }
     found
+}
+
+/// Returns what came of the operator with this id.
+fn as_tried<'a>(event: &'a Event, id: &str) -> Option<&'a Operator> {
+    if let Event::Operator(operator) = event { Some(operator).filter(|one| one.id() == id) } else { None }
 }
 
 /// Cuts a line where people would not read on, and takes out what a terminal would obey.
@@ -230,6 +254,7 @@ mod tests {
             sizes: Sizes::for_memory(8 << 30),
             limits: Limits { begin: 1, end: 2 },
             tolerances: Tolerances::default(),
+            operators: Vec::new(),
         }
     }
 

@@ -1,12 +1,13 @@
 //! `Verdict`: what a transcript means, in one word and as many sentences as it takes. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::operators::{self, Outcome};
 use super::protocol::{CHECKS, Check, Device, DeviceSeen, ElementType, Event, Framework, PROTOCOL, ProbeKind};
-use super::protocol::{Question, Skipped, Surrounding, Training, Why};
+use super::protocol::{Operator, Question, Skipped, Surrounding, Training, Why};
 use super::transcript::{Ended, Transcript};
 
 /// What one run of a probe means.
@@ -232,6 +233,7 @@ pub fn judge(transcript: &Transcript) -> Verdict {
     if judge.could_answer() {
         judge.numbers();
         judge.trainings();
+        judge.operators();
         judge.fallbacks();
         judge.skipped();
         judge.end();
@@ -255,7 +257,7 @@ pub fn judge(transcript: &Transcript) -> Verdict {
         system: transcript.hello().map(|hello| hello.system.clone()),
         problems,
         notes,
-        compared: transcript.checks().filter(|check| check.max_rel.is_some()).count() as u64,
+        compared: errors(transcript).count() as u64,
         largest: largest(transcript),
         seconds,
     }
@@ -263,14 +265,20 @@ pub fn judge(transcript: &Transcript) -> Verdict {
 
 fn largest(transcript: &Transcript) -> BTreeMap<ElementType, Largest> {
     let mut found: BTreeMap<ElementType, Largest> = BTreeMap::new();
-    for check in transcript.checks() {
-        let Some(error) = check.max_rel else { continue };
-        let entry = found.entry(check.element).or_insert_with(|| Largest { error, id: check.id.clone() });
+    for (element, id, error) in errors(transcript) {
+        let entry = found.entry(element).or_insert_with(|| Largest { error, id: id.into() });
         if error > entry.error {
-            *entry = Largest { error, id: check.id.clone() };
+            *entry = Largest { error, id: id.into() };
         }
     }
     found
+}
+
+/// Lists what was compared, by type and name, with its error.
+fn errors(transcript: &Transcript) -> impl Iterator<Item = (ElementType, &str, f64)> {
+    let checks = transcript.checks().filter_map(|one| Some((one.element, one.id.as_str(), one.max_rel?)));
+    let operators = transcript.operators().filter_map(|one| Some((one.element?, one.name.as_str(), one.max_rel?)));
+    checks.chain(operators)
 }
 
 struct Judge<'a> {
@@ -383,8 +391,41 @@ impl Judge<'_> {
         }
     }
 
+    fn operators(&mut self) {
+        const MOST_NAMED: usize = 8;
+        let transcript = self.transcript;
+        let tried = operators::tried(transcript);
+        let mut unasked = Vec::new();
+        for one in &tried {
+            let id = one.name.as_str();
+            let why = one.why.as_deref().unwrap_or_default();
+            match one.outcome {
+                Outcome::Supported => {}
+                // How the probe ended is told once, with the operator's name.
+                Outcome::Fails if matches!(one.word, Word::Crashed | Word::Hung) => {}
+                Outcome::NotTried if one.asked.is_none() => unasked.push(one.title()),
+                Outcome::NotTried => self.find(one.word, Some(id), format!("{} was not tried: {why}", one.title())),
+                Outcome::Fallback | Outcome::Fails | Outcome::Wrong => {
+                    let element = one.element.map_or_else(String::new, |element| format!(" in {element}"));
+                    self.find(one.word, Some(id), format!("{}{element}: {why}", one.title()));
+                }
+            }
+        }
+        if !unasked.is_empty() {
+            let more = unasked.len().saturating_sub(MOST_NAMED);
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            unasked.truncate(MOST_NAMED);
+            self.notes.push(format!("operators that were not tried: {}{more}", unasked.join(", ")));
+        }
+        if let Some(tally) = operators::tally(&tried) {
+            self.notes.push(format!("operators: {tally}"));
+        }
+    }
+
     fn fallbacks(&mut self) {
-        for fallback in self.transcript.fallbacks() {
+        // Those of operators that were tried are told with them.
+        let ids: BTreeSet<String> = self.transcript.operators().map(Operator::id).collect();
+        for fallback in self.transcript.fallbacks().into_iter().filter(|one| !ids.contains(&one.during)) {
             let during = match fallback.during.as_str() {
                 "" => String::new(),
                 id => format!(", in `{id}`"),
@@ -453,6 +494,11 @@ impl Judge<'_> {
         if asked(Question::Training) && !coreml && transcript.trainings().next().is_none() {
             self.find(Word::Incomplete, None, "nothing was trained".into());
         }
+        let knows = matches!(transcript.request.framework, Framework::Torch | Framework::Tensorflow);
+        let knows = knows && transcript.probe == ProbeKind::Python && transcript.request.operators.is_empty();
+        if asked(Question::Operators) && knows && transcript.operators().next().is_none() {
+            self.find(Word::Incomplete, None, "no operator was tried".into());
+        }
         if asked(Question::Convert) && coreml && !computed("convert") {
             self.find(Word::Incomplete, None, "no model was converted".into());
         }
@@ -460,7 +506,7 @@ impl Judge<'_> {
 }
 
 /// Puts what a framework said into one line that people read to its end.
-fn one_line(error: &str) -> String {
+pub(super) fn one_line(error: &str) -> String {
     const MOST: usize = 400;
     let line = error.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(MOST) {
@@ -510,7 +556,7 @@ fn absent(transcript: &Transcript, device: &DeviceSeen) -> (Word, String) {
 }
 
 /// Says what is wrong with a result.
-fn wrong(check: &Check, tolerance: f64) -> Option<(Word, String)> {
+pub(super) fn wrong(check: &Check, tolerance: f64) -> Option<(Word, String)> {
     if let Some(error) = &check.error {
         return Some((Word::Failed, one_line(error)));
     }

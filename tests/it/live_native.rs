@@ -89,6 +89,7 @@ fn request(release: Option<&str>, device: Device) -> Request {
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 240, end: 300 },
         tolerances: Tolerances::default(),
+        operators: Vec::new(),
     }
 }
 

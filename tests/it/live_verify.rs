@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use macml::verify::protocol::{CHECKS, Device, ElementType, Event, Framework, Limits, PROTOCOL, Question, Request};
 use macml::verify::protocol::{Sizes, Tolerances, Why};
-use macml::verify::{Probe, Transcript, Verdict, Word, judge};
+use macml::verify::{Outcome, Probe, Transcript, Tried, Verdict, Word, judge, remaining, tried};
 
 use crate::real_answers::live;
 
@@ -116,6 +116,7 @@ fn request(framework: Framework) -> Request {
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 400, end: 500 },
         tolerances: Tolerances::default(),
+        operators: Vec::new(),
     }
 }
 
@@ -314,4 +315,273 @@ torch.optim.SGD.step = step";
     assert_eq!(verdict.word, Word::Incomplete, "{:#?}", verdict.problems);
     let large = ["product", "matmul-long", "bmm-long", "linear-rows-bias", "attention-long-grouped", "sum-long"];
     assert_eq!(skipped(&transcript, Why::Memory), large);
+}
+
+/// What is asked about operators.
+fn operators(framework: Framework, names: &[&str]) -> Request {
+    let operators = names.iter().map(|&name| name.to_owned()).collect();
+    Request { questions: vec![Question::Operators], operators, ..request(framework) }
+}
+
+fn of_outcome(all: &[Tried], outcome: Outcome) -> Vec<String> {
+    all.iter().filter(|one| one.outcome == outcome).map(|one| one.title().replace('`', "")).collect()
+}
+
+#[test]
+fn torch_tries_every_operator_it_knows() {
+    if !full() {
+        return;
+    }
+    let python = environment("torch", TORCH);
+    let begun = std::time::Instant::now();
+    let (transcript, verdict) =
+        ask(&Probe::python(Framework::Torch, &python, env()), &operators(Framework::Torch, &[]));
+    assert!(begun.elapsed().as_secs() < 60);
+    assert_eq!(verdict.word, Word::Ok, "{:#?}", verdict.problems);
+    let all = tried(&transcript);
+    let supported = of_outcome(&all, Outcome::Supported);
+    assert_eq!(supported.len(), all.len(), "{:?}", verdict.notes);
+    assert!(all.len() > 880 && remaining(&transcript).is_empty());
+    for name in [
+        "sparse_mm[coo] backward",
+        "sparse_mm[csr]",
+        "pad[circular,3d] backward",
+        "pad[reflect,1d]",
+        "interpolate[bicubic,antialias] backward",
+        "interpolate[trilinear,align_corners]",
+        "interpolate[nearest-exact,3d]",
+        "grid_sample[3d,nearest,reflection] backward",
+        "linalg_svd backward",
+        "linalg_eigh",
+        "linalg_householder_product",
+        "ctc_loss[mean] backward",
+        "autograd_function backward",
+        "weight_norm",
+        "lstm backward",
+        "scatter_reduce[amax]",
+    ] {
+        assert!(supported.iter().any(|one| one == name), "{name}");
+    }
+    // Two computations are compared, so that most show rounding; those that do not move or count numbers.
+    let compared: Vec<&Tried> = all.iter().filter(|one| one.error.is_some()).collect();
+    let rounded = compared.iter().filter(|one| one.error > Some(0.0)).count();
+    assert!(compared.len() > 860 && rounded > 650, "{} {rounded}", compared.len());
+    // Ten times as exact as it has to be, so that no other processor is taken for wrong.
+    let inexact: Vec<_> = compared.iter().filter(|one| one.error > Some(2.5e-5)).collect();
+    assert!(inexact.is_empty(), "{inexact:#?}");
+}
+
+#[test]
+fn torch_tries_operators_and_modules_by_name() {
+    if !full() {
+        return;
+    }
+    let python = environment("torch", TORCH);
+    let names = [
+        "torch.nn.TransformerEncoderLayer",
+        "LSTM",
+        "torch.linalg.qr",
+        "interpolate[bicubic]",
+        "aten::grid_sampler_2d_backward",
+        "aten::isin.Tensor_Tensor_out",
+        "aten::addcdiv_",
+    ];
+    let probe = Probe::python(Framework::Torch, &python, env());
+    let (transcript, verdict) = ask(&probe, &operators(Framework::Torch, &names));
+    assert_eq!(verdict.word, Word::Ok, "{:#?}", verdict.problems);
+    let all = tried(&transcript);
+    let of = |asked: &str| -> Vec<String> {
+        all.iter().filter(|one| one.asked.as_deref() == Some(asked)).map(|one| one.title().replace('`', "")).collect()
+    };
+    let layer = of(names[0]);
+    assert_eq!(layer[..2], ["torch.nn.TransformerEncoderLayer", "torch.nn.TransformerEncoderLayer backward"]);
+    // What it runs forward, and what it runs backward.
+    for name in ["aten::addmm", "aten::native_layer_norm", "aten::native_layer_norm_backward", "aten::mm"] {
+        assert!(layer.iter().any(|one| one == name), "{name} {layer:?}");
+    }
+    assert_eq!(of(names[1])[0], "torch.nn.LSTM");
+    assert_eq!(of(names[2]), ["linalg_qr[reduced]", "linalg_qr[reduced] backward", "linalg_qr[complete]"]);
+    assert_eq!(of(names[3]).len(), 6);
+    assert_eq!(of(names[4]), ["aten::grid_sampler_2d_backward"]);
+    assert_eq!(of(names[5]), ["isin"]);
+    assert_eq!(of(names[6]), ["aten::addcdiv_"]);
+    // What is unknown is said, and is no success.
+    let (transcript, verdict) = ask(&probe, &operators(Framework::Torch, &["nonsense", "pad[odd]", "linalg_inv"]));
+    assert_eq!(verdict.word, Word::Incomplete);
+    assert_eq!(of_outcome(&tried(&transcript), Outcome::NotTried), ["nonsense", "pad[odd]"]);
+    assert!(verdict.problems[0].sentence.ends_with("torch 2.13.0+cu130 has no operator of this name"));
+}
+
+#[test]
+fn operators_that_are_sabotaged_are_found_out() {
+    if !full() {
+        return;
+    }
+    let names = [
+        "linalg_qr",
+        "grid_sample[3d]",
+        "interpolate[trilinear]",
+        "autograd_function",
+        "histc",
+        "aten::hardswish_backward",
+    ];
+    let request = operators(Framework::Torch, &names);
+    let found = |sabotage: &str| {
+        let (transcript, verdict) = sabotaged(sabotage, &request);
+        let all = tried(&transcript);
+        let bad: Vec<Tried> = all.into_iter().filter(|one| one.outcome != Outcome::Supported).collect();
+        (bad, verdict)
+    };
+    let (bad, verdict) = found("");
+    assert!(bad.is_empty() && verdict.word == Word::Ok, "{bad:#?}");
+    // By one part in a thousand, in one mode alone; its gradients are off with it.
+    let (bad, verdict) = found(
+        "right = F.grid_sample
+def wrong(x, g, mode, **more):
+    result = right(x, g, mode=mode, **more)
+    return result * 1.001 if x.dim() == 5 and mode == 'nearest' and x.dtype == torch.float32 else result
+F.grid_sample = wrong",
+    );
+    assert_eq!((verdict.word, verdict.word.class().code()), (Word::WrongNumbers, 3));
+    assert_eq!(bad.len(), 6);
+    assert!(bad.iter().all(|one| one.outcome == Outcome::Wrong && one.name.starts_with("grid_sample[3d,nearest")));
+    // A custom backward pass alone.
+    let (bad, verdict) = found("right = torch.Tensor.exp
+def exp(self):
+    return right(self) * (1.001 if self.dtype == torch.float32 and not torch.is_grad_enabled() and Now.id.endswith('backward') else 1)
+torch.Tensor.exp = exp");
+    assert_eq!((verdict.word, bad.len()), (Word::WrongNumbers, 1), "{bad:#?}");
+    assert_eq!(bad[0].title(), "`autograd_function` backward");
+    let (bad, verdict) = found(
+        "def missing(*all, **more):
+    raise NotImplementedError(\"The operator 'aten::histc' is not currently implemented for the MPS device.\")
+right = torch.histc
+torch.histc = lambda x, **more: (right if x.dtype == torch.float64 else missing)(x, **more)",
+    );
+    assert_eq!((verdict.word, bad.len(), bad[0].outcome), (Word::Failed, 1, Outcome::Fails));
+    let words = "NotImplementedError: The operator 'aten::histc' is not currently implemented for the MPS device.";
+    assert_eq!(bad[0].why.as_deref(), Some(words));
+    // A fallback that Python hears, and one that it does not.
+    let warned = "warned = \"The operator 'aten::histc' is not currently supported on the MPS backend and will fall back to run on the CPU.\"
+right = torch.histc
+def histc(x, **more):
+    if x.dtype == torch.float32: SAY
+    return right(x, **more)
+torch.histc = histc";
+    for say in ["warnings.warn(warned)", "os.write(2, (warned + chr(10)).encode())"] {
+        let (bad, verdict) = found(&warned.replace("SAY", say));
+        assert_eq!((verdict.word, bad.len(), bad[0].outcome), (Word::Fallback, 1, Outcome::Fallback), "{bad:#?}");
+        let sentence = "`histc` in float32: `aten::histc` computed on the CPU instead of the device";
+        assert_eq!(verdict.problems[0].sentence, sentence);
+    }
+    // A result that lies elsewhere. This machine has one device, so the tensor only says so.
+    let (bad, _) = found(
+        "class Elsewhere(torch.Tensor):
+    device = property(lambda self: torch.device('cuda'))
+right = torch.histc
+def histc(x, **more):
+    result = right(x, **more)
+    return result.as_subclass(Elsewhere) if x.dtype == torch.float32 else result
+torch.histc = histc",
+    );
+    assert_eq!(
+        (bad.len(), bad[0].outcome, bad[0].why.as_deref()),
+        (1, Outcome::Fallback, Some("computed on cuda instead of the device"))
+    );
+    // A crash in the middle: the rest is known, and can be asked again.
+    let mut short = operators(Framework::Torch, &["linalg_qr", "histc", "linalg_det"]);
+    short.limits = Limits { begin: 60, end: 60 };
+    let crash = "right = torch.histc
+def histc(x, **more):
+    if x.dtype == torch.float32: os.abort()
+    return right(x, **more)
+torch.histc = histc";
+    let (transcript, verdict) = sabotaged(crash, &short);
+    assert_eq!((verdict.word, verdict.problems[0].id.as_deref()), (Word::Crashed, Some("histc")));
+    assert_eq!(remaining(&transcript), ["linalg_det"]);
+    let (transcript, verdict) = sabotaged(&crash.replace("os.abort()", "time.sleep(300)"), &short);
+    assert_eq!((verdict.word, verdict.problems[0].id.as_deref()), (Word::Hung, Some("histc")));
+    assert_eq!(of_outcome(&tried(&transcript), Outcome::Fails), ["histc"]);
+}
+
+/// Two devices are made of one processor, so that what is placed on the first while the second is asked for shows.
+#[test]
+fn tensorflow_tells_what_it_places_elsewhere() {
+    if !full() {
+        return;
+    }
+    let python = environment("tensorflow", &["tensorflow-cpu"]);
+    let on_second = |more: &str, questions: &[Question]| {
+        let mut probe = Probe::python(Framework::Tensorflow, &python, env());
+        let text = probe.args[3].to_str().unwrap().to_owned();
+        let (there, here) = ("THERE = \"/CPU:0\" if DEVICE == \"cpu\" else \"/GPU:0\"\n", "HERE = \"/CPU:0\"\n");
+        assert!(text.contains(there) && text.contains(here));
+        let second = "THERE = \"/CPU:1\"
+two = [tf.config.LogicalDeviceConfiguration()] * 2
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices(\"CPU\")[0], two)
+";
+        let text = text.replacen(there, second, 1).replacen(&format!("\n{here}"), &format!("\n{here}{more}\n"), 1);
+        probe.args[3] = OsString::from(text);
+        ask(&probe, &Request { questions: questions.to_vec(), ..request(Framework::Tensorflow) })
+    };
+    let all = [
+        Question::Product,
+        Question::Training,
+        Question::Optimizer,
+        Question::Autocast,
+        Question::Numbers,
+        Question::Again,
+    ];
+    // All that our checks and trainings compute is where it should be, however much of theirs lies on the host.
+    let (transcript, verdict) = on_second("", &all);
+    assert_eq!(verdict.word, Word::Ok, "{:#?}", verdict.problems);
+    assert!(transcript.fallbacks().is_empty());
+    // By itself, inside of a function, and with integers alone, which is no fault.
+    let elsewhere = "softmax, rsqrt, span = tf.nn.softmax, tf.math.rsqrt, tf.range
+def outside(x):
+    with tf.device(HERE): return softmax(x)
+@tf.function
+def inside(x):
+    with tf.device(HERE): y = rsqrt(x)
+    return y * 1
+def integers(*all):
+    with tf.device(HERE): return span(*all)
+tf.nn.softmax, tf.math.rsqrt, tf.range = outside, inside, integers";
+    let (transcript, verdict) = on_second(elsewhere, &[Question::Numbers]);
+    assert_eq!(verdict.word, Word::Fallback);
+    let mut found: Vec<_> =
+        transcript.fallbacks().iter().map(|one| (one.operator.clone(), one.during.clone())).collect();
+    found.sort();
+    let expected =
+        [("Rsqrt", "layer-norm"), ("Softmax", "attention-causal")].map(|(one, id)| (one.to_owned(), id.to_owned()));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn tensorflow_knows_which_operators_have_kernels() {
+    if !full() {
+        return;
+    }
+    let python = environment("tensorflow", &["tensorflow-cpu"]);
+    let probe = Probe::python(Framework::Tensorflow, &python, env());
+    let (transcript, verdict) = ask(&probe, &operators(Framework::Tensorflow, &[]));
+    assert_eq!(verdict.word, Word::Ok, "{:#?}", verdict.problems);
+    assert!(tried(&transcript).len() > 160);
+    let names = ["Conv2D", "tf.linalg.qr", "CTCLoss", "CTCLossV2", "nonsense"];
+    let (transcript, verdict) = ask(&probe, &operators(Framework::Tensorflow, &names));
+    let all = tried(&transcript);
+    assert_eq!(of_outcome(&all, Outcome::Supported), ["Conv2D", "Qr", "CTCLoss"]);
+    // It is computed by NVIDIA's library alone.
+    assert_eq!(of_outcome(&all, Outcome::Fails), ["CTCLossV2"]);
+    assert_eq!(of_outcome(&all, Outcome::NotTried), ["nonsense"]);
+    assert_eq!(verdict.word, Word::Failed);
+    // This TensorFlow is built without a GPU, so of the operators that are looked up for one hardly any has a kernel.
+    let mut probe = Probe::python(Framework::Tensorflow, &python, env());
+    let text = probe.args[3].to_str().unwrap().replacen("kind = THERE", "kind = \"/GPU:0\"", 1);
+    probe.args[3] = OsString::from(text);
+    let (transcript, verdict) = ask(&probe, &operators(Framework::Tensorflow, &["MatMul", "Svd", "AddV2"]));
+    assert_eq!(of_outcome(&tried(&transcript), Outcome::Fallback), ["MatMul", "Svd", "AddV2"]);
+    assert_eq!((verdict.word, verdict.word.class().code()), (Word::Fallback, 1));
+    let sentence = "`MatMul`: computed on the CPU instead of the device: there is no kernel for GPU";
+    assert_eq!(verdict.problems[0].sentence, sentence);
 }

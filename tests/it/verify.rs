@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use macml::verify::protocol::{Device, ElementType, Event, Framework, Limits, PROTOCOL, ProbeKind, Question, Request};
 use macml::verify::protocol::{Sizes, Tolerances};
-use macml::verify::{Ended, Probe, Transcript, Word, judge};
+use macml::verify::{Ended, Outcome, Probe, Transcript, Word, judge, tried};
 
 /// What these programs have in common: the Python side of the protocol, as our own probes have it, and an answer of
 /// which each changes a part. The product is really computed.
@@ -50,6 +50,7 @@ fn request() -> Request {
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 30, end: 60 },
         tolerances: Tolerances::default(),
+        operators: Vec::new(),
     }
 }
 
@@ -190,6 +191,49 @@ fn fallbacks() {
     // From a thread of torch's own, past Python.
     let print = format!("head(); check(); os.write(2, b\"{WARNED}\\n\"); learn(); done()");
     check(&print, Word::Fallback, 1, named);
+}
+
+/// Operators, with the lines that our own protocol prints: what a thread of torch's prints belongs to the one that is on.
+#[test]
+fn operators() {
+    let mut request = request();
+    request.questions = vec![Question::Operators];
+    request.operators = vec!["linalg_qr".into(), "ctc_loss".into()];
+    let common = "head()
+say('planned', operators=['linalg_qr', 'ctc_loss'])
+def one(name, pass_='forward', **more):
+    said = {'name': name, 'asked': name, 'pass': pass_, 'type': 'float32', 'shapes': [[4, 4]]}
+    say('operator', **{**said, 'elements': 16, 'max-rel': 1e-7, **more})
+begin('linalg_qr'); one('linalg_qr'); begin('ctc_loss')";
+    let asked = |rest: &str| self::asked(&format!("{common}\n{rest}"), &request);
+    let outcomes = |transcript: &Transcript| -> Vec<Outcome> {
+        let all = tried(transcript);
+        all.iter().map(|one| one.outcome).collect()
+    };
+    judged(asked("one('ctc_loss'); done()"), Word::Ok, 0, "");
+    let warn = "The operator 'aten::_ctc_loss' is not currently supported on the MPS backend and will fall back to run on \
+                the CPU.";
+    let named = "`ctc_loss` backward in float32: `aten::_ctc_loss` computed on the CPU instead of the device";
+    let printed = format!(
+        "one('ctc_loss'); begin('ctc_loss backward'); os.write(2, b\"{warn}\\n\"); one('ctc_loss', 'backward'); done()"
+    );
+    let transcript = judged(asked(&printed), Word::Fallback, 1, named);
+    assert_eq!(outcomes(&transcript), [Outcome::Supported, Outcome::Supported, Outcome::Fallback]);
+    // Heard by Python, it is told with the operator, and in the other one it is told again.
+    let heard = format!(
+        "warnings.warn(\"{warn}\"); one('ctc_loss', fallbacks=Now.fallen); begin('ctc_loss backward'); warnings.warn(\"{warn}\"); one('ctc_loss', 'backward', fallbacks=Now.fallen); done()"
+    );
+    let transcript =
+        judged(asked(&heard), Word::Fallback, 1, "`ctc_loss` in float32: `aten::_ctc_loss` computed on the CPU");
+    assert_eq!(outcomes(&transcript), [Outcome::Supported, Outcome::Fallback, Outcome::Fallback]);
+    assert_eq!(judge(&transcript).problems.len(), 2);
+    let named = "the probe was ended by signal 6 (abort) in the middle of `ctc_loss`";
+    let transcript = judged(asked("os.abort()"), Word::Crashed, 1, named);
+    assert_eq!(outcomes(&transcript), [Outcome::Supported, Outcome::Fails]);
+    request.limits = Limits { begin: 1, end: 2 };
+    let hang = self::asked(&format!("{common}\ntime.sleep(300)"), &request);
+    let transcript = judged(hang, Word::Hung, 2, "the probe was stopped after 2 s in the middle of `ctc_loss`");
+    assert_eq!(outcomes(&transcript), [Outcome::Supported, Outcome::Fails]);
 }
 
 #[test]
@@ -352,6 +396,31 @@ fn our_torch_probe_tells_releases_and_devices_apart() {
     assert!(judge(&transcript).problems[0].sentence.contains("libc10-that-is-gone.so"));
     let named = "the probe was ended by signal 6 (abort) while loading torch";
     judged(stand_in("import os; os.abort()"), Word::Crashed, 1, named);
+}
+
+/// What a Mac says of operators, of each outcome one; and what a GPU of NVIDIA's said.
+#[test]
+fn operators_that_were_tried_elsewhere() {
+    let outcomes = |file: &str| -> Vec<(String, Outcome)> {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/transcripts").join(file);
+        let transcript: Transcript = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        tried(&transcript).iter().map(|one| (one.title().replace('`', ""), one.outcome)).collect()
+    };
+    let mac = outcomes("torch-2.13.0-mps-operators.wrong-numbers.json");
+    let expected = [
+        ("pad[reflect,2d]", Outcome::Supported),
+        ("linalg_cholesky_ex", Outcome::Fallback),
+        ("interpolate[bicubic]", Outcome::Supported),
+        ("interpolate[bicubic] backward", Outcome::Fallback),
+        ("max_pool3d", Outcome::Fails),
+        ("bmm", Outcome::Wrong),
+        ("_standard_gamma", Outcome::NotTried),
+    ];
+    assert_eq!(mac, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+    let mut nvidia = outcomes("torch-2.11.0-h200-operators.failed.json");
+    nvidia.retain(|(_, outcome)| *outcome != Outcome::Supported);
+    let expected = [("histogram", Outcome::Fails), ("aten::_fused_dropout", Outcome::NotTried)];
+    assert_eq!(nvidia, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
 }
 
 /// What real frameworks answered once, judged again: the word is in the file's name.

@@ -129,7 +129,7 @@ impl Probe {
                 self.checks(protocol::CHECKS.iter().filter(again), 1, device);
             }
             // Converting is for Core ML tools.
-            Question::Convert => {}
+            Question::Convert | Question::Operators => {}
             Question::Product | Question::Optimizer | Question::Autocast | Question::Numbers => {
                 let asked = |known: &&KnownCheck| known.question == question && !checks::is_risky(known.id);
                 self.checks(protocol::CHECKS.iter().filter(asked), 0, device);

@@ -16,6 +16,7 @@ import zlib
 
 PROTOCOL = 1
 PREFIX = "macml-probe: "
+AT = "macml-probe at: "
 BEGUN = time.monotonic()
 REQUEST = json.loads(sys.argv[-1])
 # The types asked for that a real number can have.
@@ -52,11 +53,15 @@ class Now:
     """What is being done, for whoever hears a warning in between."""
 
     id = "import"
+    # The operators that fell back in it.
+    fallen = []
 
 
 def at(id, element=None, round=0):
-    """Says what begins."""
-    Now.id = id
+    """Says what begins; on standard error too, where frameworks print past Python what happened in it."""
+    Now.id, Now.fallen = id, []
+    sys.stderr.write(AT + id + "\n")
+    sys.stderr.flush()
     said = dict(id=id, round=round)
     if element:
         said["type"] = element
@@ -103,6 +108,7 @@ FALLEN = set()
 
 
 def fell_back(operator, message):
+    Now.fallen.append(operator)
     if operator not in FALLEN:
         FALLEN.add(operator)
         say("fallback", operator=operator, during=Now.id, message=message[:500])

@@ -1,4 +1,4 @@
-"""Asks TensorFlow, with or without the Metal plugin. Its text follows that of protocol.py.
+"""Asks TensorFlow, with or without the Metal plugin. Its text follows that of protocol.py and tensorflow_operators.py.
 
 A case is computed on the device in the type that is asked, and on the CPU in float64 with the same numbers. Operations
 that have no kernel for the device run on the CPU by themselves; where a result lies tells that.
@@ -196,7 +196,7 @@ def compared(element, result, reference):
 
 
 def on_device(tensor):
-    return DEVICE == "cpu" or ":GPU:" in tensor.device
+    return there(tensor.device)
 
 
 def check(id, shapes, of, element, round=0, reference_of=None):
@@ -211,17 +211,16 @@ def check(id, shapes, of, element, round=0, reference_of=None):
             inputs = [source.standard_normal(shape, dtype="float32") for shape in shapes]
             inputs = [tf.cast(one, element) for one in inputs]
             reference = (reference_of or of)(*(tf.cast(one, tf.float64) for one in inputs)).numpy()
-        with tf.device(THERE):
-            there = [tf.identity(one) for one in inputs]
+        with on_there():
+            moved = [tf.identity(one) for one in inputs]
             begun = time.monotonic()
-            result = of(*there)
+            result = of(*moved)
             where, on = result.device, on_device(result)
         with tf.device(HERE):
             values = tf.cast(tf.identity(result), tf.float64).numpy()
         said["seconds"] = time.monotonic() - begun
         if not on:
             said["elsewhere"] = where
-            fell_back(id, "the result of %s lies on %s" % (id, where))
         said.update(compared(element, values, reference))
     except Exception as error:
         why = unsupported(error)
@@ -292,7 +291,7 @@ def training(id, of, optimizer_of):
         first = []
 
         def trained(where, element, until):
-            with tf.device(where):
+            with where:
                 model = tf.keras.Sequential([kind(dtype=element, **made) for kind, made in parts])
                 model.build(x.shape)
                 if not first:
@@ -319,9 +318,9 @@ def training(id, of, optimizer_of):
                 moved = all((new != old).any() for new, old in zip(model.get_weights(), before))
                 return losses, seconds, optimizer, model, moved
 
-        losses, seconds, optimizer, model, moved = trained(THERE, "float32", SIZES["steps"])
+        losses, seconds, optimizer, model, moved = trained(on_there(), "float32", SIZES["steps"])
         wide = "float64" if DEVICE == "cpu" else "float32"
-        again, seconds_again = trained(HERE, wide, len(losses))[:2]
+        again, seconds_again = trained(tf.device(HERE), wide, len(losses))[:2]
         shapes = {tuple(weight.shape) for weight in model.trainable_variables if len(weight.shape) > 1}
         state, on = {}, True
         variables = optimizer.variables
@@ -348,7 +347,7 @@ def churn():
     if not begin("churn"):
         return
     left, size, kept = SIZES["churn"], 1 << 10, []
-    with tf.device(THERE):
+    with on_there():
         while left > 0:
             kept.append(tf.fill([size // 4], float("nan")) * 2)
             left -= 2 * size
@@ -368,6 +367,7 @@ def main():
     at("device")
     if not found_device():
         done()
+    watch_placement()
     if asked("product"):
         check_all(check, PRODUCT)
     if asked("training"):
@@ -384,6 +384,8 @@ def main():
     if asked("again"):
         churn()
         check_all(check, PRODUCT + PRODUCTS, round=1)
+    if asked("operators"):
+        look_up_operators(REQUEST.get("operators", []))
     device_bytes = None
     if DEVICE != "cpu":
         try:

@@ -1,4 +1,4 @@
-"""Asks torch. Its text follows that of protocol.py.
+"""Asks torch. Its text follows that of protocol.py, torch_operators.py and torch_trials.py.
 
 Every case is one function of tensors. It is called with them on the device in the type that is asked, and on the CPU in
 float64, with the same numbers; views are taken inside, so that their layout is that of the device.
@@ -224,7 +224,7 @@ def compared(id, element, result, reference):
         "elements": result.numel(),
         "max-abs": number(most),
         "max-rel": number(most / scale if scale else most),
-        "worst": index_of(int(at), shape),
+        "worst": index_of(int(at), shape) if apart.numel() else [],
         "beyond": int((apart > tolerance * (scale or 1.0)).sum()),
         "nan": int((result.isnan() & ~reference.isnan()).sum()),
         "inf": int((result.isinf() & ~reference.isinf()).sum()),
@@ -404,6 +404,8 @@ def main():
         check_all(check, PRODUCT + PRODUCTS, round=1)
     if asked("numbers"):
         check_all(check, RISKY)
+    if asked("operators"):
+        try_operators(REQUEST.get("operators", []))
     device_bytes = None
     if DEVICE == "cuda":
         device_bytes = torch.cuda.max_memory_reserved()
