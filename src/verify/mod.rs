@@ -11,6 +11,7 @@
 
 pub mod protocol;
 
+mod fallback;
 mod probe;
 mod record;
 mod subject;
@@ -19,6 +20,7 @@ mod verdict;
 
 pub mod native;
 
+pub use fallback::{Became, Said};
 pub use probe::Probe;
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
 pub use subject::Subject;

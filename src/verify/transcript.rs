@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::fallback::{Became, Said};
 use super::protocol::{At, Check, DeviceSeen, Event, Fallback, Hello, PREFIX, ProbeKind, Request, Training};
 
 /// One run of a probe.
@@ -168,13 +169,14 @@ pub struct Printed<'a> {
 /// Warnings of threads that are not Python's (those of the backward pass) reach no Python.
 fn fallbacks(lines: &[&str], events: &[Event]) -> Vec<Fallback> {
     let mut found: Vec<Fallback> = Vec::new();
-    for line in lines.iter().filter(|line| line.contains("fall back to run on the CPU")) {
-        let Some((_, rest)) = line.split_once("operator '") else { continue };
-        let Some((operator, _)) = rest.split_once('\'') else { continue };
-        let known = |one: &Fallback| one.operator == operator;
+    for (line, said) in lines.iter().filter_map(|line| Some((line, Said::of(line)?))) {
+        let known = |one: &Fallback| one.operator == said.operator;
+        if said.became == Became::Failed {
+            continue;
+        }
         let told = events.iter().any(|event| matches!(event, Event::Fallback(one) if known(one)));
         if !told && !found.iter().any(known) {
-            found.push(Fallback { operator: operator.into(), during: String::new(), message: cut(line) });
+            found.push(Fallback { operator: said.operator, during: String::new(), message: cut(line) });
         }
     }
     found
