@@ -4,8 +4,9 @@
 //! <cache>/wheels-v1/     unpacked wheels, as `install` lays them out
 //! <cache>/downloads-v1/  wheels that are not unpacked yet, whole and begun
 //! <cache>/pages-v1/      pages of indexes
-//! <cache>/metadata-v2/   METADATA          \  one kind: what is known of single files
-//! <cache>/digests-v1/    sizes and digests /
+//! <cache>/metadata-v2/   METADATA                   \
+//! <cache>/members-v1/    other files out of wheels  | one kind: what is known of single files
+//! <cache>/digests-v1/    sizes and digests          /
 //! <cache>/python-v1/     what interpreters said
 //! <cache>/matrix-v1/     cells
 //! ```
@@ -19,7 +20,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::index::cache::{CHECKED, DIGESTS, METADATA, PAGES, is_whole, metadata_name, page_name};
+use crate::index::cache::{CHECKED, DIGESTS, MEMBERS, METADATA, PAGES, is_whole, member_name, metadata_name, page_name};
 use crate::index::download;
 use crate::install::{AloneCache, CachedWheel, WheelCache};
 use crate::pep::{PackageName, Sha256};
@@ -55,7 +56,7 @@ pub enum Kind {
     Downloads,
     /// Pages of indexes.
     Pages,
-    /// METADATA, sizes and digests of files.
+    /// METADATA and other files of wheels, sizes and digests of files.
     Metadata,
     /// What interpreters said.
     Pythons,
@@ -274,7 +275,7 @@ impl Cache {
                 gone.add(&found);
             }
         }
-        for folder in [download::FOLDER, PAGES, METADATA, DIGESTS, python::CACHE_FOLDER, MATRIX] {
+        for folder in [download::FOLDER, PAGES, METADATA, MEMBERS, DIGESTS, python::CACHE_FOLDER, MATRIX] {
             remove_empty_below(&self.root.join(folder), 2)?;
         }
         Ok(gone)
@@ -296,7 +297,8 @@ impl Cache {
                 }
                 (Place::File(path), Kind::Metadata) => {
                     let entry = fs::read_bytes(path)?;
-                    entry.and_then(|entry| metadata_name(&entry)).is_some_and(|name| names.contains(&name))
+                    let name = entry.and_then(|entry| member_name(&entry).or_else(|| metadata_name(&entry)));
+                    name.is_some_and(|name| names.contains(&name))
                 }
                 _ => false,
             };
@@ -377,10 +379,11 @@ impl Cache {
         for folder in digits(&self.root.join(PAGES), 16)? {
             take(Kind::Pages, &folder, &is_page)?;
         }
-        let metadata = self.root.join(METADATA);
-        for teller in digits(&metadata, 16)?.into_iter().chain([metadata.join(CHECKED)]) {
-            for folder in digits(&teller, 2)? {
-                take(Kind::Metadata, &folder, &is_digest)?;
+        for told in [METADATA, MEMBERS].map(|folder| self.root.join(folder)) {
+            for teller in digits(&told, 16)?.into_iter().chain([told.join(CHECKED)]) {
+                for folder in digits(&teller, 2)? {
+                    take(Kind::Metadata, &folder, &is_digest)?;
+                }
             }
         }
         take(Kind::Metadata, &self.root.join(DIGESTS), &is_digest)?;

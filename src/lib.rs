@@ -48,6 +48,7 @@
 //! | [`python`] | interpreters: finding, judging and choosing them |
 //! | [`target`] | what is resolved for: platform, floor and Python, with the tags that fit |
 //! | [`knowledge`] | what metadata leaves out, as data with a source for each piece |
+//! | [`operators`] | which operators of torch a Mac's GPU has, from the table in torch's wheel, and since which release |
 //! | [`manifest`] | stage 1, what the user asked for |
 //! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache; and locked wheels, whole and checked |
 //! | [`resolve`] | stage 3, which versions, or why none |
@@ -112,6 +113,8 @@ pub mod python;
 pub mod target;
 
 pub mod knowledge;
+
+pub mod operators;
 
 pub mod manifest;
 

@@ -3,12 +3,13 @@
 //! ```text
 //! <cache>/pages-v1/<hash of the index's address>/<package>     see `stored`
 //! <cache>/metadata-v2/<who told>/<two digits>/<sha256 of the wheel>       the fields that resolving reads
+//! <cache>/members-v1/<who told>/<two digits>/<sha256>           a file out of a wheel, by wheel and path
 //! <cache>/digests-v1/<hash of the file's address>              size and sha256 of a file whose page does not say
 //! ```
 //!
 //! METADATA is kept for good under the sha256 of its wheel, and mostly nobody has seen the whole wheel: whoever told
 //! it could have told anything. So it counts only for who asks the same teller again; what was read out of a wheel
-//! that has the sha256 counts for everybody.
+//! that has the sha256 counts for everybody. Another file out of a wheel is kept in the same way, with the wheel's name.
 //!
 //! Every entry ends up in place by a rename and begins with a checksum, so that two processes, a full disk or a
 //! crash can at worst lose one. A cache that cannot be written is mentioned once and otherwise done without.
@@ -22,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source::Page;
 use super::stored;
-use crate::pep::{PackageName, Sha256};
+use crate::pep::{PackageName, Sha256, WheelName};
 use crate::progress::Progress;
 use crate::sys::fs::{self, Durability};
 use crate::sys::http::Validators;
@@ -31,6 +32,8 @@ use crate::sys::http::Validators;
 pub const PAGES: &str = "pages-v1";
 /// The folder of METADATA, by teller and the wheel's sha256.
 pub const METADATA: &str = "metadata-v2";
+/// The folder of other files out of wheels, by teller and digest of the wheel's sha256 and the file's path.
+pub const MEMBERS: &str = "members-v1";
 /// The folder of sizes and digests, by address.
 pub const DIGESTS: &str = "digests-v1";
 
@@ -175,6 +178,27 @@ impl Cache {
         }
     }
 
+    /// Reads what `teller` told of a file of a wheel.
+    pub(super) fn member(&self, teller: Teller<'_>, wheel: &WheelName, sha256: Sha256, path: &str) -> Option<Vec<u8>> {
+        let entry = self.read(&self.member_path(teller, sha256, path)?)?;
+        let rest = entry.get(CONTENT..)?.strip_prefix(wheel.to_string().as_bytes())?;
+        rest.strip_prefix(b"\n").map(<[u8]>::to_vec)
+    }
+
+    /// Keeps what `teller` told of a file of a wheel.
+    pub(super) fn keep_member(
+        &self,
+        teller: Teller<'_>,
+        wheel: &WheelName,
+        sha256: Sha256,
+        path: &str,
+        bytes: &[u8],
+    ) {
+        if let Some(path) = self.member_path(teller, sha256, path) {
+            self.write(path, &[format!("{wheel}\n").as_bytes(), bytes]);
+        }
+    }
+
     /// Reads what the file at `address` was when it was last digested.
     pub(super) fn digest(&self, address: &str) -> Option<Digest> {
         let entry = self.read(&self.digest_path(address)?)?;
@@ -198,12 +222,20 @@ impl Cache {
     }
 
     fn metadata_path(&self, teller: Teller<'_>, sha256: Sha256) -> Option<PathBuf> {
+        self.told_path(METADATA, teller, sha256)
+    }
+
+    fn member_path(&self, teller: Teller<'_>, sha256: Sha256, path: &str) -> Option<PathBuf> {
+        self.told_path(MEMBERS, teller, Sha256::of(format!("{sha256} {path}").as_bytes()))
+    }
+
+    fn told_path(&self, kind: &str, teller: Teller<'_>, digest: Sha256) -> Option<PathBuf> {
         let teller = match teller {
             Teller::Index(address) => folder_of(address),
             Teller::Wheel => CHECKED.to_owned(),
         };
-        let digest = sha256.to_string();
-        Some(self.root.as_ref()?.join(METADATA).join(teller).join(&digest[..2]).join(digest))
+        let digest = digest.to_string();
+        Some(self.root.as_ref()?.join(kind).join(teller).join(&digest[..2]).join(digest))
     }
 
     /// Reads an entry; what is missing, unreadable or damaged does not exist.
@@ -255,6 +287,12 @@ pub fn metadata_name(entry: &[u8]) -> Option<PackageName> {
     let text = std::str::from_utf8(entry.get(CONTENT..)?).ok()?;
     let fields = text.lines().filter_map(|line| line.split_once(':'));
     fields.into_iter().find(|(field, _)| field.eq_ignore_ascii_case("name"))?.1.trim().parse().ok()
+}
+
+/// Reads out of an entry of another file which package its wheel is of.
+pub fn member_name(entry: &[u8]) -> Option<PackageName> {
+    let line = entry.get(CONTENT..)?.split(|byte| *byte == b'\n').next()?;
+    std::str::from_utf8(line).ok()?.parse::<WheelName>().ok().map(|wheel| wheel.name)
 }
 
 /// The longest package name that becomes a file's name, with room for the ending of a file being written.

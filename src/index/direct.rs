@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::fault::IndexError;
+use super::members::MemberAnswer;
 use super::remote_zip;
+use super::remote_zip::ZipFault;
 use super::source::File;
 use crate::pep::Sha256;
 use crate::sys::fs;
@@ -46,4 +48,14 @@ pub(super) fn read(path: &Path, file: &File) -> Result<OnDisk, IndexError> {
     disk.seek(SeekFrom::Start(0)).map_err(failed)?;
     let metadata = remote_zip::extract_metadata(disk, &file.wheel);
     Ok(OnDisk { size, sha256: Sha256::from_bytes(sha2::Digest::finalize(hasher).into()), metadata })
+}
+
+/// Reads the file at `inside` of the wheel at `path`.
+pub(super) fn member(path: &Path, file: &File, inside: &str) -> Result<MemberAnswer, IndexError> {
+    let disk: DiskFile = fs::open(path)?.ok_or_else(|| IndexError::MissingWheel { path: path.to_owned() })?;
+    Ok(match remote_zip::extract_member(disk, &file.wheel, inside) {
+        Ok(bytes) => MemberAnswer::Found(bytes),
+        Err(ZipFault::Missing(_)) => MemberAnswer::Missing,
+        Err(fault) => MemberAnswer::Unusable(fault.to_string()),
+    })
 }

@@ -14,9 +14,10 @@ use super::config::Config;
 use super::credentials::Credentials;
 use super::direct;
 use super::fault::{IndexError, Via};
-use super::remote_zip::{self, Found, ZipFault};
+use super::remote_zip::{self, Found, Member, ZipFault};
 use super::simple;
 use super::source::{DIRECT, File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
+use super::members::MemberAnswer;
 use super::stored;
 use crate::pep::{Metadata, PackageName, Sha256, WheelName};
 use crate::progress::Progress;
@@ -98,6 +99,8 @@ pub(super) struct Network {
 enum FileFault {
     /// It is not there, or not usable.
     Unusable(String),
+    /// It is there, without what was looked for in it.
+    Missing,
     /// Nobody can tell.
     Error(Arc<IndexError>),
 }
@@ -111,10 +114,11 @@ impl Faults {
     fn verdict(mut self) -> FileFault {
         match self.0.pop() {
             Some(FileFault::Unusable(reason)) => FileFault::Unusable(reason),
+            Some(FileFault::Missing) => FileFault::Missing,
             last => {
                 let errors = self.0.into_iter().chain(last).filter_map(|fault| match fault {
                     FileFault::Error(error) => Some(error),
-                    FileFault::Unusable(_) => None,
+                    FileFault::Unusable(_) | FileFault::Missing => None,
                 });
                 FileFault::error(IndexError::All(errors.collect()))
             }
@@ -371,17 +375,76 @@ impl Network {
         }
         match faults.verdict() {
             FileFault::Unusable(reason) => Ok(MetadataAnswer::Unusable(reason.into())),
+            FileFault::Missing => unreachable!("a wheel without METADATA is broken"),
             FileFault::Error(error) => Err(IndexError::All(vec![error])),
         }
+    }
+
+    /// Answers what the file at `path` in a wheel is.
+    pub(super) async fn member(
+        &self,
+        index: &IndexName,
+        file: &Arc<File>,
+        path: &str,
+    ) -> Result<MemberAnswer, IndexError> {
+        if let Some(wheel) = direct::path(file).filter(|_| **index == *DIRECT) {
+            return tokio::task::block_in_place(|| direct::member(&wheel, file, path));
+        }
+        if let Some(bytes) = self.kept_member(index, &file.wheel, file.sha256, path)? {
+            return Ok(MemberAnswer::Found(bytes));
+        }
+        if self.offline {
+            return Ok(MemberAnswer::Offline);
+        }
+        let mut faults = Faults::default();
+        for at in self.ways(index, file)? {
+            let Some((transport, listed)) = self.listed(index, at, file).await else { continue };
+            match self.member_via(transport, &listed, path).await {
+                Ok(bytes) => return Ok(MemberAnswer::Found(bytes)),
+                Err(fault) => faults.0.push(self.seen(transport, file, fault)),
+            }
+        }
+        match faults.verdict() {
+            FileFault::Unusable(reason) => Ok(MemberAnswer::Unusable(reason)),
+            FileFault::Missing => Ok(MemberAnswer::Missing),
+            FileFault::Error(error) => Err(IndexError::All(vec![error])),
+        }
+    }
+
+    /// Returns a file of a wheel that an earlier run kept, as with METADATA: told by one that this run would ask as well, or
+    /// read out of the whole wheel.
+    pub(super) fn kept_member(
+        &self,
+        index: &IndexName,
+        wheel: &WheelName,
+        sha256: Option<Sha256>,
+        path: &str,
+    ) -> Result<Option<Vec<u8>>, IndexError> {
+        let Some(sha256) = sha256 else { return Ok(None) };
+        Ok(self.tellers(index)?.find_map(|teller| self.cache.member(teller, wheel, sha256, path)))
+    }
+
+    /// Lists whose word on a wheel counts: the index itself, its mirrors, and whoever sent the whole wheel.
+    fn tellers(&self, index: &IndexName) -> Result<impl Iterator<Item = Teller<'_>>, IndexError> {
+        let transports = self.transports(index)?.iter().rev();
+        Ok(transports.map(|transport| Teller::Index(transport.base.as_str())).chain([Teller::Wheel]))
+    }
+
+    async fn member_via(&self, transport: &Transport, file: &File, path: &str) -> Result<Vec<u8>, FileFault> {
+        let url = address(transport, file)?;
+        let found = self.in_wheel(transport, file, url, Member::At(path)).await?;
+        let teller = found.teller(transport);
+        if let Some(sha256) = file.sha256 {
+            self.cache.keep_member(teller, &file.wheel, sha256, path, &found.bytes);
+        }
+        Ok(found.bytes)
     }
 
     /// Returns METADATA that an earlier run kept: told by one that this run would ask as well, the index itself first,
     /// or read out of the wheel.
     fn kept_metadata(&self, index: &IndexName, file: &File) -> Result<Option<Arc<Metadata>>, IndexError> {
         let Some(sha256) = file.sha256 else { return Ok(None) };
-        let transports = self.transports(index)?.iter().rev();
-        let tellers = transports.map(|transport| Teller::Index(transport.base.as_str())).chain([Teller::Wheel]);
-        let mut kept = tellers.filter_map(|teller| self.cache.metadata(teller, sha256));
+        let mut kept = self.tellers(index)?.filter_map(|teller| self.cache.metadata(teller, sha256));
         Ok(kept.find_map(|kept| check(&kept, &file.wheel).ok()))
     }
 
@@ -427,6 +490,7 @@ impl Network {
                 let via = Via { index: index.to_string(), mirror: None };
                 Err(IndexError::WrongFile { via, filename: file.filename.to_string(), reason })
             }
+            FileFault::Missing => unreachable!("nothing is looked for inside"),
             FileFault::Error(error) => Err(IndexError::All(vec![error])),
         }
     }
@@ -454,6 +518,8 @@ impl Network {
         if transport.via.mirror.is_some() {
             let reason = match &fault {
                 FileFault::Unusable(reason) => reason.clone(),
+                // The same wheel lacks it everywhere.
+                FileFault::Missing => return fault,
                 FileFault::Error(error) => error.to_string(),
             };
             self.fault(&transport.via, &file.filename, &reason);
@@ -483,10 +549,9 @@ impl Network {
         let (bytes, teller) = match found {
             Some(found) => found,
             None => {
-                let found = self.metadata_in_wheel(transport, file, url).await?;
-                // It is the sha256 of the page, or we would not be here.
-                let teller = if found.sha256.is_some() { Teller::Wheel } else { told };
-                (found.metadata, teller)
+                let found = self.in_wheel(transport, file, url, Member::Metadata).await?;
+                let teller = found.teller(transport);
+                (found.bytes, teller)
             }
         };
         let metadata = check(&bytes, &file.wheel).map_err(FileFault::Unusable)?;
@@ -526,10 +591,16 @@ impl Network {
         Ok(Some(response.body))
     }
 
-    async fn metadata_in_wheel(&self, transport: &Transport, file: &File, url: Url) -> Result<Found, FileFault> {
+    async fn in_wheel(
+        &self,
+        transport: &Transport,
+        file: &File,
+        url: Url,
+        member: Member<'_>,
+    ) -> Result<Found, FileFault> {
         let place = remote_zip::Place { auth: self.credentials.of(&url), url, size: file.size };
         let permit = self.permit().await;
-        let found = remote_zip::read(self.client(), &place, &file.wheel).await;
+        let found = remote_zip::read(self.client(), &place, &file.wheel, member).await;
         drop(permit);
         let found = found.map_err(|fault| match fault {
             ZipFault::Http(cause) => {
@@ -541,6 +612,7 @@ impl Network {
             }
             ZipFault::Lie { .. } => FileFault::error(wrong(transport, file, fault.to_string())),
             ZipFault::Broken(reason) => FileFault::Unusable(reason),
+            ZipFault::Missing(_) => FileFault::Missing,
         })?;
         if let (Some(said), Some(is)) = (file.sha256, found.sha256)
             && said != is
@@ -696,6 +768,13 @@ impl Transport {
         let via = Via { index: DIRECT.to_owned(), mirror: None };
         let base = Url::parse("file:///").expect("a constant");
         Self { via, base, no_metadata_files: AtomicBool::new(false), down: OnceLock::new() }
+    }
+}
+
+impl Found {
+    /// Returns who told it. A sha256 is that of the page, or the wheel was refused.
+    fn teller<'a>(&self, transport: &'a Transport) -> Teller<'a> {
+        if self.sha256.is_some() { Teller::Wheel } else { Teller::Index(transport.base.as_str()) }
     }
 }
 

@@ -7,7 +7,7 @@
 //!          <─ Answer ─             │
 //!                                  ├─> mirror, mirror, …, the index itself ──> sys::http
 //!                                  ├─> simple (page text) ─> stored ─> Page
-//!                                  ├─> remote_zip (METADATA inside a wheel)
+//!                                  ├─> remote_zip (METADATA inside a wheel, or another file: members)
 //!   locked wheels ──> download ────┘   whole files
 //! ```
 
@@ -31,6 +31,7 @@ mod direct;
 mod foreign;
 
 mod fetch;
+pub mod members;
 mod online;
 
 pub mod download;
@@ -38,4 +39,5 @@ pub mod download;
 pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;
 pub use foreign::foreign_settings;
+pub use members::{MemberAnswer, Members};
 pub use online::OnlineSource;

@@ -1,5 +1,6 @@
-//! METADATA of a wheel that stays where it is: a wheel is a zip archive, and the directory of a zip archive is its end,
-//! so one ranged read mostly suffices. A server without ranges sends the whole wheel instead.
+//! One file of a wheel that stays where it is, METADATA most of all: a wheel is a zip archive, and the directory of a zip
+//! archive is its end, so one ranged read mostly suffices for METADATA and three for another file. A server without ranges
+//! sends the whole wheel instead.
 
 use std::fs::File as DiskFile;
 use std::io::{self, Read, Seek, SeekFrom, Write as _};
@@ -14,8 +15,8 @@ use crate::sys::http::{Auth, ByteRange, Client, Head, HttpError, Request, Sink, 
 /// The largest wheel that is read whole.
 const WHOLE_LIMIT: u64 = 8 << 30;
 
-/// The largest METADATA.
-const METADATA_LIMIT: u64 = 16 << 20;
+/// The largest METADATA, and the largest other file.
+const MEMBER_LIMIT: u64 = 16 << 20;
 
 /// The largest directory.
 const DIRECTORY_LIMIT: u64 = 64 << 20;
@@ -23,10 +24,19 @@ const DIRECTORY_LIMIT: u64 = 64 << 20;
 /// Ranged reads per wheel; a sound one needs at most three.
 const MOST_READS: usize = 6;
 
+/// Which file of a wheel is read.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Member<'a> {
+    /// `*.dist-info/METADATA`.
+    Metadata,
+    /// The one at this path.
+    At(&'a str),
+}
+
 /// What was read, and what was learned on the way.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) metadata: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     pub(super) size: u64,
     /// Present when the whole wheel came by.
     pub(super) sha256: Option<Sha256>,
@@ -43,6 +53,9 @@ pub(super) enum ZipFault {
     Lie { address: String, reason: String },
     #[error("{0}")]
     Broken(String),
+    /// The wheel is sound, and has no such file.
+    #[error("it holds no `{0}`")]
+    Missing(String),
 }
 
 /// Where a wheel is.
@@ -53,23 +66,27 @@ pub(super) struct Place {
     pub(super) size: Option<u64>,
 }
 
-/// Reads `*.dist-info/METADATA` of `wheel`.
-pub(super) async fn read(client: &Client, place: &Place, wheel: &WheelName) -> Result<Found, ZipFault> {
+/// Reads a file of `wheel`.
+pub(super) async fn read(
+    client: &Client,
+    place: &Place,
+    wheel: &WheelName,
+    member: Member<'_>,
+) -> Result<Found, ZipFault> {
     let (mut sparse, sha256) = match tail(client, place).await? {
         Begun::Sparse(sparse) => (sparse, None),
         Begun::Whole(mut spill) => {
             let (size, sha256) = (spill.size, spill.digest());
-            let metadata = extract(&mut spill, wheel, &mut Stage::Directory).map_err(ZipFault::Broken)?;
-            return Ok(Found { metadata, size, sha256: Some(sha256) });
+            let bytes = extract(&mut spill, wheel, member, &mut Stage::Directory)?;
+            return Ok(Found { bytes, size, sha256: Some(sha256) });
         }
     };
     for _ in 0..MOST_READS {
         sparse.missing = None;
         let mut stage = Stage::Directory;
-        let outcome = extract(&mut sparse, wheel, &mut stage);
+        let outcome = extract(&mut sparse, wheel, member, &mut stage);
         let Some(missing) = sparse.missing else {
-            let metadata = outcome.map_err(ZipFault::Broken)?;
-            return Ok(Found { metadata, size: sparse.total, sha256 });
+            return Ok(Found { bytes: outcome?, size: sparse.total, sha256 });
         };
         let (first, last) = sparse.window(missing, stage);
         if last - first > DIRECTORY_LIMIT {
@@ -149,21 +166,55 @@ fn lie(place: &Place, reason: &str) -> ZipFault {
 
 /// Reads METADATA of a wheel that is here; the reason is for people.
 pub(super) fn extract_metadata<R: Read + Seek>(reader: R, wheel: &WheelName) -> Result<Vec<u8>, String> {
-    extract(reader, wheel, &mut Stage::Directory)
+    extract(reader, wheel, Member::Metadata, &mut Stage::Directory).map_err(|fault| fault.to_string())
+}
+
+/// Reads a file of a wheel that is here.
+pub(super) fn extract_member<R: Read + Seek>(reader: R, wheel: &WheelName, path: &str) -> Result<Vec<u8>, ZipFault> {
+    extract(reader, wheel, Member::At(path), &mut Stage::Directory)
 }
 
 /// How far [`extract`] came.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     Directory,
-    Metadata,
+    /// The file, of which so much is asked for at first.
+    Member(u64),
 }
 
-/// Reads METADATA out of an archive; the reason is for people.
-fn extract<R: Read + Seek>(reader: R, wheel: &WheelName, stage: &mut Stage) -> Result<Vec<u8>, String> {
-    let broken = |cause: zip::result::ZipError| format!("it is no readable zip archive: {cause}");
+/// Reads a file out of an archive.
+fn extract<R: Read + Seek>(
+    reader: R,
+    wheel: &WheelName,
+    member: Member<'_>,
+    stage: &mut Stage,
+) -> Result<Vec<u8>, ZipFault> {
+    let broken = |cause: zip::result::ZipError| ZipFault::Broken(format!("it is no readable zip archive: {cause}"));
     let mut archive = ZipArchive::new(reader).map_err(broken)?;
-    *stage = Stage::Metadata;
+    let (at, what) = match member {
+        Member::Metadata => {
+            *stage = Stage::Member(96 << 10);
+            (metadata_in(&archive, wheel).map_err(ZipFault::Broken)?, "METADATA")
+        }
+        Member::At(path) => {
+            *stage = Stage::Member(256 << 10);
+            let at = archive.file_names_raw().position(|name| name == path.as_bytes());
+            (at.ok_or_else(|| ZipFault::Missing(path.to_owned()))?, path.rsplit('/').next().unwrap_or(path))
+        }
+    };
+    let file = archive.by_index(at).map_err(broken)?;
+    let mut bytes = Vec::new();
+    file.take(MEMBER_LIMIT + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|cause| ZipFault::Broken(format!("its {what} cannot be unpacked: {cause}")))?;
+    if bytes.len() as u64 > MEMBER_LIMIT {
+        return Err(ZipFault::Broken(format!("its {what} is larger than {MEMBER_LIMIT} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Finds METADATA in an archive; the reason is for people.
+fn metadata_in<R: Read + Seek>(archive: &ZipArchive<R>, wheel: &WheelName) -> Result<usize, String> {
     let ours = |path: &[u8]| {
         let folder = std::str::from_utf8(path).ok()?.strip_suffix("/METADATA")?.strip_suffix(".dist-info")?;
         let (name, version) = folder.split_once('-')?;
@@ -178,19 +229,10 @@ fn extract<R: Read + Seek>(reader: R, wheel: &WheelName, stage: &mut Stage) -> R
             None => {}
         }
     }
-    let at = at.ok_or_else(|| match stranger {
+    at.ok_or_else(|| match stranger {
         Some(path) => format!("its `{path}` belongs to another package or version than its name says"),
         None => "it holds no `.dist-info/METADATA`".to_owned(),
-    })?;
-    let file = archive.by_index(at).map_err(broken)?;
-    let mut metadata = Vec::new();
-    file.take(METADATA_LIMIT + 1)
-        .read_to_end(&mut metadata)
-        .map_err(|cause| format!("its METADATA cannot be unpacked: {cause}"))?;
-    if metadata.len() as u64 > METADATA_LIMIT {
-        return Err(format!("its METADATA is larger than {METADATA_LIMIT} bytes"));
-    }
-    Ok(metadata)
+    })
 }
 
 /// A file of which some parts are here. Reading elsewhere fails and notes where.
@@ -211,7 +253,7 @@ impl Sparse {
         Ok(())
     }
 
-    /// What to read so that `missing` is here: the directory up to the known end of the file, METADATA by a guess.
+    /// What to read so that `missing` is here: the directory up to the known end of the file, a file by a guess.
     fn window(&self, missing: u64, stage: Stage) -> (u64, u64) {
         let next = self.chunks.iter().map(|(first, _)| *first).filter(|first| *first > missing).min();
         let end = next.unwrap_or(self.total);
@@ -221,7 +263,7 @@ impl Sparse {
                 let before = ((end - missing) / 4 * 3).clamp(32 << 10, 512 << 10);
                 (missing.saturating_sub(before), end - 1)
             }
-            Stage::Metadata => (missing, (missing + (96 << 10)).min(end) - 1),
+            Stage::Member(guess) => (missing, (missing + guess).min(end) - 1),
         }
     }
 }

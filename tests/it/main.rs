@@ -59,6 +59,8 @@ mod verify;
 // Our probes in real frameworks, on this machine's processor (live).
 mod live_verify;
 
+// The tables of operators of torch's real wheels (live).
+mod live_operators;
 // Pages and METADATA of the real index.
 mod live_index;
 // The native probe, built and run against real torches (live), and the records of that.
