@@ -20,7 +20,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::index::cache::{CHECKED, DIGESTS, MEMBERS, METADATA, PAGES, is_whole, member_name, metadata_name, page_name};
+use crate::index::cache::{
+    CHECKED, DIGESTS, MEMBERS, METADATA, PAGES, is_whole, member_name, metadata_name, page_name,
+};
 use crate::index::download;
 use crate::install::{AloneCache, CachedWheel, WheelCache};
 use crate::pep::{PackageName, Sha256};

@@ -186,14 +186,7 @@ impl Cache {
     }
 
     /// Keeps what `teller` told of a file of a wheel.
-    pub(super) fn keep_member(
-        &self,
-        teller: Teller<'_>,
-        wheel: &WheelName,
-        sha256: Sha256,
-        path: &str,
-        bytes: &[u8],
-    ) {
+    pub(super) fn keep_member(&self, teller: Teller<'_>, wheel: &WheelName, sha256: Sha256, path: &str, bytes: &[u8]) {
         if let Some(path) = self.member_path(teller, sha256, path) {
             self.write(path, &[format!("{wheel}\n").as_bytes(), bytes]);
         }

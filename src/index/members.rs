@@ -49,7 +49,11 @@ impl Members {
             .thread_name("macml-members")
             .enable_all()
             .build()
-            .map_err(|cause| crate::sys::fs::FsError { doing: "start threads for", path: "the network".into(), cause })?;
+            .map_err(|cause| crate::sys::fs::FsError {
+                doing: "start threads for",
+                path: "the network".into(),
+                cause,
+            })?;
         Ok(Self { network, runtime })
     }
 
@@ -113,7 +117,9 @@ impl Members {
         }
         match file {
             Some(file) => self.read(&index, &file, path),
-            None => Ok(MemberAnswer::Unusable(format!("index `{index}` does not list it any more with the locked sha256"))),
+            None => {
+                Ok(MemberAnswer::Unusable(format!("index `{index}` does not list it any more with the locked sha256")))
+            }
         }
     }
 

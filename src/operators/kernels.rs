@@ -92,7 +92,8 @@ impl Kernels {
 
     /// Writes it.
     pub fn text(&self) -> String {
-        let mut text = "# Operators of torch's Mac wheels. Written by the test `live_operators`; do not edit.\n".to_owned();
+        let mut text =
+            "# Operators of torch's Mac wheels. Written by the test `live_operators`; do not edit.\n".to_owned();
         let mut line = |line: std::fmt::Arguments<'_>| {
             writeln!(text, "{line}").expect("writing to a text does not fail");
         };
@@ -205,7 +206,8 @@ mod tests {
             ("2.10.0", "a=MPS b=CPU c=MPS d.x=MPS d.y=MPS e=MPS f= g=CompositeExplicitAutograd"),
         ];
         let tables = releases.map(|(version, text)| {
-            let release = Release { version: version.parse().unwrap(), functions: 7, sha256: Sha256::of(text.as_bytes()) };
+            let release =
+                Release { version: version.parse().unwrap(), functions: 7, sha256: Sha256::of(text.as_bytes()) };
             (release, table(text))
         });
         Kernels::of(&tables)

@@ -176,7 +176,8 @@ impl Table {
                 // A list may stand as far left as its key.
                 (2, Block::Skipped) if line.trim_start().starts_with("- ") => {}
                 (2, _) => {
-                    let (key, value) = line.trim_start().split_once(':').ok_or_else(|| fail("it is no `key: value`"))?;
+                    let (key, value) =
+                        line.trim_start().split_once(':').ok_or_else(|| fail("it is no `key: value`"))?;
                     let value = unquoted(value.trim());
                     block = match (key.trim(), value) {
                         ("dispatch", "" | "{}") => {
@@ -275,9 +276,10 @@ impl Table {
         }
         let missing = |operator: &Operator| operator.delegate.clone().filter(|name| !self.operators.contains_key(name));
         match self.operators.iter().find_map(|(name, operator)| Some((name, missing(operator)?))) {
-            Some((name, delegate)) => {
-                Err(TableError { line: 1, reason: format!("`{name}` leaves its work to `{delegate}`, which is not there") })
-            }
+            Some((name, delegate)) => Err(TableError {
+                line: 1,
+                reason: format!("`{name}` leaves its work to `{delegate}`, which is not there"),
+            }),
             None => Ok(self),
         }
     }

@@ -43,8 +43,8 @@ impl Wheels {
             MemberAnswer::Found(bytes) => {
                 let text = String::from_utf8(bytes).unwrap();
                 let shown = |line: usize| text.lines().nth(line - 1).unwrap_or_default();
-                let table = Table::parse(&text)
-                    .unwrap_or_else(|error| panic!("{version}: {error}: `{}`", shown(error.line)));
+                let table =
+                    Table::parse(&text).unwrap_or_else(|error| panic!("{version}: {error}: `{}`", shown(error.line)));
                 // The file is read whole: no operator is lost.
                 let lines = text.lines().filter(|line| line.starts_with("- func:")).count();
                 assert_eq!(table.functions(), lines, "{version}");
