@@ -115,7 +115,9 @@ class _Filters(list):
 
     def __delitem__(self, at):
         if isinstance(at, slice):
-            return self._become(at, ())
+            kept = list(self)
+            del kept[at]
+            return self._become(slice(None), kept)
         return list.__delitem__(self, self._behind(at.__index__()))
 
     def _become(self, at, value):

@@ -32,6 +32,9 @@ const MOST_AFTER: u64 = 2 << 20;
 /// How long a stream must have been empty, where nothing tells that no more can be on its way.
 const SETTLED: Duration = Duration::from_millis(30);
 
+/// The terminal whose keys send signals, where there is one.
+const TERMINAL: &str = "/dev/tty";
+
 /// How long printed lines are waited for before this process stops as the program did.
 const BEFORE_STOP: Duration = Duration::from_millis(300);
 
@@ -66,12 +69,13 @@ impl Exec {
         std::thread::spawn(move || pass_on(signals, &told, &window));
         let status = loop {
             match rustix::process::waitpid(Some(id), WaitOptions::UNTRACED) {
-                Ok(Some((_, status))) if status.stopped() => {
+                // Without a terminal nobody would notice, and have it go on.
+                Ok(Some((_, status))) if status.stopped() && File::open(TERMINAL).is_ok() => {
                     relay.settle(Instant::now() + BEFORE_STOP);
                     stop_too(status);
                 }
-                Ok(Some((_, status))) => break status,
-                Ok(None) | Err(rustix::io::Errno::INTR) => {}
+                Ok(Some((_, status))) if !status.stopped() => break status,
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
             }
         };
@@ -135,7 +139,7 @@ fn pass_on(mut signals: Signals, alive: &Mutex<Option<Pid>>, window: &Weak<File>
 
 /// Whether the keys of this process's terminal go to its group.
 fn is_in_front() -> bool {
-    let terminal = File::open("/dev/tty");
+    let terminal = File::open(TERMINAL);
     terminal.is_ok_and(|terminal| termios::tcgetpgrp(&terminal).ok() == Some(rustix::process::getpgrp()))
 }
 
