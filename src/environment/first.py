@@ -31,9 +31,11 @@ class _Finder(object):
     def find_spec(self, name, path=None, target=None):
         if name not in CHANGES:
             return None
-        for finder in sys.meta_path:
+        finders = list(sys.meta_path)
+        # Those behind it alone: another of its kind may have asked it.
+        for finder in finders[finders.index(self) + 1 if self in finders else 0 :]:
             find_spec = getattr(finder, "find_spec", None)
-            spec = None if finder is self or find_spec is None else find_spec(name, path, target)
+            spec = None if find_spec is None else find_spec(name, path, target)
             if spec is not None:
                 if hasattr(spec.loader, "exec_module"):
                     spec.loader = _Loader(spec.loader)

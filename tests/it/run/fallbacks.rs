@@ -24,6 +24,7 @@ fn torch(made: &Made) {
         &format!(
             "import os, types, warnings\n\
              __version__ = '2.13.0'\n\
+             backends = types.SimpleNamespace(mps=types.SimpleNamespace())\n\
              _read = os.environ.get('PYTORCH_ENABLE_MPS_FALLBACK')\n\
              _always, _warned = False, set()\n\
              def _set(always):\n    global _always\n    _always = always\n\
@@ -281,7 +282,7 @@ fn a_sitecustomize_and_the_one_for_the_cpu_still_run() {
     torch(&made);
     made.module("sitecustomize.py", "import sys\nsys.hello = 1\n");
     let code = "import sys, torch, warnings, os\nwarnings.simplefilter('ignore')\ntorch.run('linalg_eig')\n\
-                print(sys.hello, os.environ['CUDA_VISIBLE_DEVICES'], [one for one in sys.path if 'macml/' in one])";
+                print(sys.hello, os.environ['CUDA_VISIBLE_DEVICES'], [one for one in sys.path if 'state/macml' in one])";
     let run = made.run(&[REPORT, "--device", "cpu", "python", "-c", code]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "1 -1 []\n"), "{}", run.stderr);
     assert!(run.stderr.contains("  aten::linalg_eig  at <string>:3"), "{}", run.stderr);
