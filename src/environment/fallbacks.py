@@ -14,11 +14,19 @@ VARIABLE = "PYTORCH_ENABLE_MPS_FALLBACK"
 
 
 def _note(**what):
-    import json
+    # All of `json` would take longer than the rest of this file.
+    try:
+        from _json import encode_basestring_ascii as quoted
+    except ImportError:
+        from json.encoder import py_encode_basestring_ascii as quoted
 
     what["process"] = os.getpid()
+    values = [
+        "%s: %s" % (quoted(name), quoted(value) if isinstance(value, str) else _word(value))
+        for name, value in what.items()
+    ]
     # In one piece, or lines of several processes would mix.
-    line = (json.dumps(what) + "\n").encode()
+    line = ("{%s}\n" % ", ".join(values)).encode()
     try:
         file = os.open(os.environ["MACML_FALLBACKS"], os.O_WRONLY | os.O_APPEND)
     except (KeyError, OSError):
@@ -28,6 +36,10 @@ def _note(**what):
         os.write(file, line)
     finally:
         os.close(file)
+
+
+def _word(value):
+    return "null" if value is None else str(value).lower()
 
 
 class _Seen(object):

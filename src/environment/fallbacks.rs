@@ -79,17 +79,16 @@ fn there<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<Stri
 }
 
 impl FallbackNotes {
-    /// Puts the file for Python in place and an empty one for notes; lists the variables that change where PYTHONPATH was
+    /// Puts the file for Python in place and an empty one for notes; returns the variables that are set where PYTHONPATH was
     /// `path`.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn begin(state: &Path, path: Option<&OsStr>) -> Result<(Self, Vec<(OsString, Option<OsString>)>), FsError> {
+    pub fn begin(state: &Path, path: Option<&OsStr>) -> Result<(Self, [(OsString, OsString); 2]), FsError> {
         let path = first::put(state, "fallbacks", HOOK, path)?;
         let file = state.join("fallbacks").join(format!("{}.notes", fs::secret()?));
         fs::write_atomic(&file, b"", Durability::Cached)?;
-        let changes =
-            vec![("PYTHONPATH".into(), Some(path)), ("MACML_FALLBACKS".into(), Some(file.clone().into_os_string()))];
+        let changes = [("PYTHONPATH".into(), path), ("MACML_FALLBACKS".into(), file.clone().into_os_string())];
         Ok((Self { file }, changes))
     }
 

@@ -75,7 +75,7 @@ impl Watch {
         };
         let begun = FallbackNotes::begin(&state.join("macml"), path.as_deref());
         let (notes, more) = begun.map_err(|error| CommandError::new(Kind::Disk, error))?;
-        changes.extend(more);
+        changes.extend(more.map(|(name, value)| (name, Some(value))));
         let in_shell = context.env.raw(VARIABLE).map(|value| value.to_string_lossy().into_owned());
         let in_manifest = inside.project.manifest.run_env.get(VARIABLE).cloned();
         let (value, by) = match (in_manifest, &in_shell) {
@@ -180,7 +180,9 @@ impl Watch {
             text.push_str(&warning(self.too_late(late)));
         }
         if !report.set_late.is_empty() && self.variable.by != By::Manifest {
-            text.push_str(&format!("  {}: put it under [run.env] of macml.toml\n", styled(NAME, "hint")));
+            text.push_str("  ");
+            text.push_str(&styled(NAME, "hint"));
+            text.push_str(": put it under [run.env] of macml.toml\n");
         }
         for trouble in &noted.troubles {
             text.push_str(&warning(format!("fallbacks may be missing: {trouble}")));
