@@ -101,7 +101,7 @@ mod tests {
         check(
             "/p/train.py:3: UserWarning: The operator 'aten::linalg_svd.U' is not currently supported on the MPS backend \
              and will fall back to run on the CPU. This may have performance implications. (Triggered internally at \
-             /Users/runner/work/pytorch/pytorch/pytorch/aten/src/ATen/mps/MPSFallback.mm:14.)",
+             /p/aten/src/ATen/mps/MPSFallback.mm:14.)",
             FellBack,
             "aten::linalg_svd.U",
             None,
