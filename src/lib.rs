@@ -93,6 +93,7 @@
 //! | `~/.local/share/macml/env/` | [`environment`]: those of projects in iCloud, Dropbox and their like, or on exFAT | the same |
 //! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook, `macml env` |
 //! | `~/.local/state/macml/cpu/` | [`environment`]: what hides the GPU from a Python | `macml run --device cpu` |
+//! | `~/.local/state/macml/fallbacks/` | [`environment`]: what notes fallbacks in a Python, and the notes of a run | `macml run --report-fallbacks` |
 //!
 //! # Tests
 //!

@@ -1,15 +1,11 @@
 //! Hiding the GPU from programs: the variables that frameworks obey, and for those that have none a file that Python runs
 //! first.
-//!
-//! The file lies in this user's folder for macml's notes, by its digest: a generation never changes, and the cache may be
-//! emptied while programs run that will start others.
 
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::pep::Sha256;
-use crate::sys::fs;
-use crate::sys::fs::{Durability, FsError};
+use super::first;
+use crate::sys::fs::FsError;
 
 /// What Python runs.
 const HOOK: &str = include_str!("cpu.py");
@@ -31,19 +27,7 @@ const VARIABLES: [(&str, Option<&str>); 5] = [
 /// # Errors
 /// When the file cannot be written.
 pub fn without_gpu(state: &Path, path: Option<&OsStr>) -> Result<Vec<(OsString, Option<OsString>)>, FsError> {
-    let file = hook(state);
-    fs::write_atomic(&file, HOOK.as_bytes(), Durability::Cached)?;
-    let mut first = file.parent().expect("it lies in a folder").as_os_str().to_owned();
-    if let Some(path) = path {
-        first.push(":");
-        first.push(path);
-    }
+    let path = first::put(state, "cpu", HOOK, path)?;
     let changes = VARIABLES.iter().map(|(name, value)| (name.into(), value.map(OsString::from)));
-    Ok(changes.chain([("PYTHONPATH".into(), Some(first))]).collect())
-}
-
-/// Returns where the file lies.
-fn hook(state: &Path) -> PathBuf {
-    let digest = Sha256::of(HOOK.as_bytes()).to_string();
-    state.join("cpu").join(&digest[..16]).join("sitecustomize.py")
+    Ok(changes.chain([("PYTHONPATH".into(), Some(path))]).collect())
 }

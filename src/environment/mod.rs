@@ -17,6 +17,7 @@
 //!     env/default/.new-…                               being built: swept when nobody builds
 //! ~/.local/state/macml/built/<digest>.json             what this user's macml built for a project (`trust`)
 //! ~/.local/state/macml/cpu/<digest>/sitecustomize.py   hides the GPU from a Python (`without_gpu`)
+//! ~/.local/state/macml/fallbacks/<digest>/…            notes what torch leaves to the CPU (`FallbackNotes`)
 //! ~/.local/state/macml/built/<digest>.earlier.json     the notes on earlier generations, for the way back (`earlier`)
 //! ```
 //!
@@ -27,6 +28,8 @@ mod activation;
 mod content;
 mod cpu;
 mod earlier;
+mod fallbacks;
+mod first;
 mod fit;
 mod generation;
 mod hook;
@@ -42,6 +45,7 @@ pub use activate::activate_scripts;
 pub use activation::{Activation, Change};
 pub use content::Content;
 pub use cpu::without_gpu;
+pub use fallbacks::{FallbackNotes, Late, Loaded, Noted};
 pub use fit::{Fit, Unfit, fit};
 pub use generation::{
     Activated, Building, Error, Generation, GenerationName, Generations, IN_USE_NAME, InUse, Replace, Retired,

@@ -24,6 +24,10 @@ pub struct Exec {
 impl Exec {
     /// Becomes it. Returns only when the system refuses, with what it said.
     pub fn become_it(self) -> std::io::Error {
+        self.command().exec()
+    }
+
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.arg0(&self.name).args(&self.args);
         for (name, value) in &self.changes {
@@ -35,6 +39,6 @@ impl Exec {
         if let Some(folder) = &self.folder {
             command.current_dir(folder);
         }
-        command.exec()
+        command
     }
 }

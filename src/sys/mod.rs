@@ -12,8 +12,10 @@ mod identity;
 mod own;
 mod partial;
 pub mod process;
+mod signals;
 pub mod tree;
 mod turn;
+mod watched;
 
 pub use env::{Env, Folder};
 pub use exec::Exec;
@@ -22,3 +24,4 @@ pub use identity::resolve;
 pub use own::own_path;
 pub use partial::Partial;
 pub use turn::Turn;
+pub use watched::Watched;

@@ -11,6 +11,7 @@
 
 pub mod protocol;
 
+mod fallback;
 mod operators;
 mod probe;
 mod record;
@@ -20,6 +21,7 @@ mod verdict;
 
 pub mod native;
 
+pub use fallback::{Became, Said};
 pub use operators::{Outcome, Tried, remaining, tally, tried};
 pub use probe::Probe;
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};

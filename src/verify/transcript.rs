@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::fallback::{Became, Said};
 use super::protocol::{
     AT, At, Check, DeviceSeen, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Training,
 };
@@ -182,18 +183,17 @@ fn fallbacks(lines: &[&str], events: &[Event]) -> Vec<Fallback> {
         if let Some((_, id)) = line.split_once(AT) {
             during = id.trim_end();
         }
-        if !line.contains("fall back to run on the CPU") {
+        let Some(Said { operator, became, .. }) = Said::of(line) else { continue };
+        if became == Became::Failed {
             continue;
         }
-        let Some((_, rest)) = line.split_once("operator '") else { continue };
-        let Some((operator, _)) = rest.split_once('\'') else { continue };
         // Of one that was tried all are told with it, and else each once, wherever it was.
         let told = match events.iter().find_map(|event| as_tried(event, during)) {
-            Some(tried) => tried.fallbacks.iter().any(|name| name == operator),
+            Some(tried) => tried.fallbacks.contains(&operator),
             None => events.iter().any(|event| matches!(event, Event::Fallback(one) if one.operator == operator)),
         };
         if !told && !found.iter().any(|one| one.operator == operator && one.during == during) {
-            found.push(Fallback { operator: operator.into(), during: during.into(), message: cut(line) });
+            found.push(Fallback { operator, during: during.into(), message: cut(line) });
         }
     }
     found

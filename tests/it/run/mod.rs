@@ -1,6 +1,7 @@
 //! `macml run`, with environments made by hand around the machine's own Python.
 
 mod cpu;
+mod fallbacks;
 mod lookup;
 mod made;
 mod streams;

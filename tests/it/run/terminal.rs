@@ -51,6 +51,54 @@ fn a_progress_bar_has_the_terminal_to_itself() {
     assert_eq!((shown.as_str(), code), (bar, 0));
 }
 
+/// What stays beside a command must not be seen, until the command is over.
+const BESIDE: &str = "note: no torch was loaded, and no fallback was printed\r\n";
+
+#[test]
+fn a_progress_bar_that_is_read_along_has_a_terminal_too() {
+    let made = Made::new("");
+    made.project.write(
+        "bar.py",
+        "import os, signal, sys\n\
+         print([os.isatty(stream) for stream in range(3)], [tuple(os.get_terminal_size(2))], file=sys.stderr, flush=True)\n\
+         for done in range(0, 101, 25): print(f'\\r\\x1b[32m{done:3}%\\x1b[0m', end='', file=sys.stderr, flush=True)\n\
+         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGWINCH])\n\
+         print(file=sys.stderr, flush=True)\n\
+         signal.sigwait([signal.SIGWINCH])\n\
+         while os.get_terminal_size(2) != os.get_terminal_size(1): pass\n\
+         print(tuple(os.get_terminal_size(2)), input('name? '), end='', file=sys.stderr)\n",
+    );
+    let steps = json!([["wait", "100%\u{1b}[0m\r\n"], ["size", 44, 55], ["wait", "name? "], ["send", "x\n"]]);
+    let (shown, code) = play(&made, &steps, &["$macml", "run", "--report-fallbacks", "bar.py"]);
+    let done = |percent| format!("\r\u{1b}[32m{percent:3}%\u{1b}[0m");
+    let bar: String = [0, 25, 50, 75, 100].map(done).concat();
+    let expected = format!("[True, True, True] [(111, 33)]\r\n{bar}\r\nname? x\r\n(55, 44) x\r\n{BESIDE}");
+    assert_eq!((shown, code), (expected, 0));
+}
+
+#[test]
+fn keys_reach_a_command_that_is_read_along_once() {
+    let made = Made::new("");
+    made.project.write(
+        "wait.py",
+        "import signal, sys, time\n\
+         count = 0\n\
+         def got(*_):\n    global count\n    count += 1\n    \
+         if count == 2: sys.exit(3)\n    \
+         time.sleep(0.2)\n    print('caught', count, file=sys.stderr, flush=True)\n\
+         signal.signal(signal.SIGINT, got)\n\
+         print('ready', file=sys.stderr, flush=True)\n\
+         while True: time.sleep(1)\n",
+    );
+    let steps = json!([["wait", "ready"], ["send", "\u{3}"], ["wait", "caught 1"], ["send", "\u{3}"]]);
+    let (shown, code) = play(&made, &steps, &["$macml", "run", "--report-fallbacks", "wait.py"]);
+    assert_eq!((shown.as_str(), code), (&*format!("ready\r\n^Ccaught 1\r\n^C{BESIDE}"), 3));
+    let steps = json!([["wait", "ready"], ["send", "\u{1c}"]]);
+    let (shown, code) =
+        play(&made, &steps, &["/bin/sh", "-c", "ulimit -c 0; exec \"$macml\" run --report-fallbacks wait.py"]);
+    assert_eq!((shown.as_str(), code), (&*format!("ready\r\n^\\{BESIDE}"), -3));
+}
+
 #[test]
 fn ctrl_c_is_the_command_s() {
     let made = Made::new("");
@@ -72,6 +120,15 @@ fn ctrl_c_is_the_command_s() {
 
 #[test]
 fn ctrl_z_stops_the_command_and_fg_goes_on_with_it() {
+    stops_and_goes_on("\"$macml\" run count.py\n");
+}
+
+#[test]
+fn ctrl_z_stops_a_command_that_is_read_along_too() {
+    stops_and_goes_on("\"$macml\" run --report-fallbacks count.py\n");
+}
+
+fn stops_and_goes_on(line: &str) {
     let made = Made::new("");
     made.project.write(
         "count.py",
@@ -80,7 +137,7 @@ fn ctrl_z_stops_the_command_and_fg_goes_on_with_it() {
     );
     let steps = json!([
         ["wait", "sh> "],
-        ["send", "\"$macml\" run count.py\n"],
+        ["send", line],
         ["wait", "ready"],
         ["send", "one\n"],
         ["wait", "got one"],

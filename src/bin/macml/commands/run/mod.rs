@@ -1,7 +1,9 @@
 //! `macml run`: becomes a command of the environment.
 //!
 //! It takes the place of macml in the same process. So the exit code, signals, the terminal with its Ctrl-C and Ctrl-Z, and
-//! the standard streams are the command's own, and there is nothing to pass on.
+//! the standard streams are the command's own, and there is nothing to pass on. With `--report-fallbacks` it stays beside it.
+
+mod fallbacks;
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -19,6 +21,7 @@ use macml::sys::Identity;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
 
+use self::fallbacks::Watch;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::error::Kind;
@@ -44,6 +47,16 @@ torch then says that it has no MPS, and refuses memory to a program that takes i
 of memory\"); TensorFlow lists no GPU; MLX begins on the CPU and refuses the GPU as default device; Core ML models \
 are loaded for the CPU alone. Workers inherit it. It does not reach MLX operations that name a GPU stream, programs \
 that are not Python, a Python that is started with -I, -E or -S, nor programs that undo it.\n\n\
+`--report-fallbacks` sets PYTORCH_ENABLE_MPS_FALLBACK to 1 where neither [run.env] nor the shell sets it, so that the \
+program goes on and every operator is found; [run.env] goes before the shell, and the report says who decided. A file on \
+PYTHONPATH notes the warnings of every Python, workers included, before filters drop them, and what is printed to \
+standard error is read along. torch warns of the first operator of a process only: it is told to warn of each, and the \
+program still sees the first alone. Other warnings that torch gives once may be seen again. Of a Python that is started \
+with -I, -E or -S, and of one that puts a list of its own at `warnings.filters`, only what is printed counts; an error \
+that the program catches is not seen. macml stays beside the program then: standard error passes through it, as a \
+terminal where it is one, so that lines of it can come a moment later than those of standard output; the exit code is \
+the program's, and what ends it by a signal ends macml by the same. What the program leaves running is not waited for, \
+and has no standard error any more.\n\n\
 Exit code: the command's; 126 it cannot be run, 127 there is none, as in a shell; 2 there is no environment to run \
 it in, or macml could not tell.")]
 pub(crate) struct RunArgs {
@@ -53,6 +66,14 @@ pub(crate) struct RunArgs {
     /// Hide the GPU from the program, as far as is said below
     #[arg(long, value_name = "DEVICE", value_enum)]
     device: Option<DeviceArg>,
+
+    /// Tell at the end which operators torch computed on the CPU instead of the GPU, and which failed for want of a kernel
+    #[arg(long)]
+    report_fallbacks: bool,
+
+    /// Write that as JSON too (schema/fallbacks.schema.json)
+    #[arg(long, value_name = "FILE", requires = "report_fallbacks")]
+    fallbacks_to: Option<PathBuf>,
 
     /// The command and all that follows it
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
@@ -74,9 +95,13 @@ pub(crate) fn run(args: &RunArgs, context: &Context, printer: &Printer) -> ExitC
             error.show(printer);
             code.into()
         }
-        Ok(Prepared::Ready { exec, held }) => {
+        Ok(Prepared::Ready { exec, held, watch }) => {
             let shown = exec.path.clone();
-            let cause = exec.become_it();
+            let cause = match watch.map(|watch| watch.run(exec.clone(), context, printer)) {
+                Some(Ok(code)) => return code,
+                Some(Err(cause)) => cause,
+                None => exec.become_it(),
+            };
             drop(held);
             // It was there: what is not is what its first line names.
             let missing = cause.kind() == std::io::ErrorKind::NotFound;
@@ -107,8 +132,8 @@ fn named_first(script: &Path) -> Option<String> {
 
 /// What to become, or why nothing.
 enum Prepared {
-    /// The program, and the lock that it inherits.
-    Ready { exec: Exec, held: InUse },
+    /// The program, the lock that it inherits, and whether it is reported on.
+    Ready { exec: Exec, held: InUse, watch: Option<Watch> },
     /// There is no such command.
     Nothing { error: CommandError, code: u8 },
 }
@@ -148,12 +173,16 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
         let hiding = environment::without_gpu(&state.join("macml"), context.env.raw("PYTHONPATH"));
         changes.extend(hiding.map_err(|error| CommandError::new(Kind::Disk, error))?);
     }
+    let watch = match args.report_fallbacks {
+        true => Some(Watch::begin(&inside, args.fallbacks_to.as_deref(), context, &mut changes)?),
+        false => None,
+    };
     inside.warn_of_strangers(context, printer);
     printer.detail(&format!("running `{}` in `{}`", file.display(), generation.path.display()));
     // A working folder that is reached over a link stays named by it unless macml was told to go elsewhere.
     let folder = (context.cwd != context.env.cwd()).then(|| context.cwd.clone());
     let exec = Exec { path: file, name, args: args_of_it, changes: changes.into_iter().collect(), folder };
-    Ok(Prepared::Ready { exec, held: inside.held })
+    Ok(Prepared::Ready { exec, held: inside.held, watch })
 }
 
 /// What a word on the command line stands for.

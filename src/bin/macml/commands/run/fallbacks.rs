@@ -1,0 +1,371 @@
+//! `--report-fallbacks`: what torch left to the CPU in a run, from what Pythons noted and from what was printed.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use macml::environment::FallbackNotes;
+use macml::environment::Late;
+use macml::environment::Noted;
+use macml::operators::Name;
+use macml::operators::kernels;
+use macml::pep::Version;
+use macml::sys::Exec;
+use macml::sys::Folder;
+use macml::sys::fs;
+use macml::sys::fs::Durability;
+use macml::verify::Became;
+use macml::verify::Said;
+
+use crate::amount::count;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::error::Kind;
+use crate::inside::Inside;
+use crate::printer::NAME;
+use crate::printer::Printer;
+use crate::printer::WARN;
+use crate::printer::styled;
+use crate::report;
+use crate::report::fallbacks::By;
+use crate::report::fallbacks::Operator;
+use crate::report::fallbacks::Report;
+use crate::report::fallbacks::SetLate;
+use crate::report::fallbacks::Variable;
+
+/// By what torch is told to go on with the CPU. It reads it once, when it is loaded.
+const VARIABLE: &str = "PYTORCH_ENABLE_MPS_FALLBACK";
+
+/// How much of a printed line is looked at, and how many operators are kept.
+const LONGEST_LINE: usize = 4096;
+const MOST_OPERATORS: usize = 2000;
+
+/// A run to be reported on.
+#[derive(Debug)]
+pub(super) struct Watch {
+    notes: FallbackNotes,
+    variable: Variable,
+    /// What the shell has, where macml.toml decides.
+    passed_over: Option<String>,
+    /// Where the report as JSON goes.
+    to: Option<PathBuf>,
+}
+
+impl Watch {
+    /// Prepares it; `changes` become the program's variables.
+    pub(super) fn begin(
+        inside: &Inside,
+        to: Option<&Path>,
+        context: &Context,
+        changes: &mut BTreeMap<OsString, Option<OsString>>,
+    ) -> Result<Self, CommandError> {
+        let state = context.env.folder(Folder::State).ok_or_else(|| {
+            CommandError::usage("`--report-fallbacks` needs a folder of this user for a file that Python runs first")
+                .hint("set HOME, or XDG_STATE_HOME")
+        })?;
+        let path = match changes.get(&OsString::from("PYTHONPATH")) {
+            Some(path) => path.clone(),
+            None => context.env.raw("PYTHONPATH").map(OsString::from),
+        };
+        let begun = FallbackNotes::begin(&state.join("macml"), path.as_deref());
+        let (notes, more) = begun.map_err(|error| CommandError::new(Kind::Disk, error))?;
+        changes.extend(more.map(|(name, value)| (name, Some(value))));
+        let in_shell = context.env.raw(VARIABLE).map(|value| value.to_string_lossy().into_owned());
+        let in_manifest = inside.project.manifest.run_env.get(VARIABLE).cloned();
+        let (value, by) = match (in_manifest, &in_shell) {
+            (Some(value), _) => (value, By::Manifest),
+            (None, Some(value)) => (value.clone(), By::Shell),
+            (None, None) => {
+                changes.insert(VARIABLE.into(), Some("1".into()));
+                ("1".to_owned(), By::Macml)
+            }
+        };
+        let passed_over = in_shell.filter(|other| by == By::Manifest && *other != value);
+        let to = to.map(|to| context.cwd.join(to));
+        Ok(Self { notes, variable: Variable { value, by }, passed_over, to })
+    }
+
+    /// Runs the program to its end and reports; the program's own end is what is returned.
+    pub(super) fn run(self, exec: Exec, context: &Context, printer: &Printer) -> std::io::Result<ExitCode> {
+        let printed = Arc::new(Mutex::new(Printed::default()));
+        let reading = printed.clone();
+        let ended = exec.watched(move |bytes| reading.lock().unwrap_or_else(PoisonError::into_inner).read(bytes))?;
+        let mut printed = std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner));
+        printed.end_line();
+        let noted = self.notes.read().unwrap_or_else(|error| {
+            printer.aside(&format!("{}: {error}\n", styled(WARN, "warning")));
+            Noted::default()
+        });
+        let report = self.report(&noted, &printed);
+        let mut text = self.text(&report, &noted, context);
+        if printed.within_line {
+            text.insert(0, '\n');
+        }
+        printer.aside(&text);
+        if let Some(to) = &self.to {
+            let json = report::text(&report);
+            if let Err(error) = fs::write_atomic(to, json.as_bytes(), Durability::Cached) {
+                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
+                printer.error(&format!("{}: {error}{cause}\n", styled(WARN, "warning")));
+            }
+        }
+        drop(self.notes);
+        Ok(ended.pass_on())
+    }
+
+    fn report(&self, noted: &Noted, printed: &Printed) -> Report {
+        let versions: BTreeSet<&str> = noted.loaded.iter().map(|loaded| &*loaded.version).collect();
+        let torch = versions.iter().find_map(|version| version.parse().ok());
+        let late: BTreeSet<&Late> = noted.late.iter().collect();
+        let seen = seen(noted, printed);
+        let of = |wanted| {
+            let each = seen.iter().filter(|((became, _), _)| *became == wanted);
+            each.map(|((_, name), seen)| operator(name, seen, torch.as_ref())).collect()
+        };
+        let mut report = Report::new(self.variable.clone());
+        report.pythons = noted.pythons;
+        report.fell_back = of(Became::FellBack);
+        report.failed = of(Became::Failed);
+        report.set_late = late.iter().map(|late| SetLate { set: late.set.clone(), read: late.read.clone() }).collect();
+        report.torch = versions.into_iter().map(str::to_owned).collect();
+        report
+    }
+
+    /// Writes the report for people.
+    fn text(&self, report: &Report, noted: &Noted, context: &Context) -> String {
+        let warning = |what: String| format!("{}: {what}\n", styled(WARN, "warning"));
+        let note = |what: String| format!("{}: {what}\n", styled(NAME, "note"));
+        let torch = if report.torch.is_empty() { "torch".into() } else { format!("torch {}", report.torch.join(", ")) };
+        let mut text = String::new();
+        if !report.fell_back.is_empty() {
+            let operators = count(report.fell_back.len(), "operator");
+            text.push_str(&warning(format!("{torch} computed {operators} on the CPU instead of the GPU")));
+            report.fell_back.iter().for_each(|operator| text.push_str(&row(operator, context)));
+        }
+        if !report.failed.is_empty() {
+            let operators = count(report.failed.len(), "operator");
+            text.push_str(&warning(format!("{operators} failed for want of a GPU kernel ({torch})")));
+            report.failed.iter().for_each(|operator| text.push_str(&row(operator, context)));
+        }
+        let nothing = report.fell_back.is_empty() && report.failed.is_empty();
+        match (nothing, report.torch.is_empty(), report.pythons) {
+            (true, false, _) => {
+                text.push_str(&note(format!(
+                    "no operator fell back to the CPU, none failed for want of a kernel ({torch})"
+                )));
+            }
+            (true, true, 0) => {
+                text.push_str(&note("no Python could be looked into, and no fallback was printed".to_owned()));
+            }
+            (true, true, _) => text.push_str(&note("no torch was loaded, and no fallback was printed".to_owned())),
+            (false, ..) => {}
+        }
+        if !nothing || !report.torch.is_empty() {
+            text.push_str(&note(self.who_decided(!report.fell_back.is_empty())));
+            let own: BTreeSet<&str> =
+                noted.loaded.iter().filter(|one| one.own).map(|one| one.read.as_deref().unwrap_or("nothing")).collect();
+            for value in own {
+                text.push_str(&note(format!(
+                    "the program set `{VARIABLE}` to {value} before it loaded torch, which counts"
+                )));
+            }
+        }
+        for late in &report.set_late {
+            text.push_str(&warning(self.too_late(late)));
+        }
+        if !report.set_late.is_empty() && self.variable.by != By::Manifest {
+            text.push_str("  ");
+            text.push_str(&styled(NAME, "hint"));
+            text.push_str(": put it under [run.env] of macml.toml\n");
+        }
+        for trouble in &noted.troubles {
+            text.push_str(&warning(format!("fallbacks may be missing: {trouble}")));
+        }
+        text
+    }
+
+    /// Says what torch found in the variable, and who set it.
+    fn who_decided(&self, fell_back: bool) -> String {
+        let Variable { value, by } = &self.variable;
+        match (by, &self.passed_over) {
+            (By::Macml, _) => {
+                let otherwise = if fell_back { ", and without it such an operator ends the program" } else { "" };
+                format!(
+                    "`--report-fallbacks` set `{VARIABLE}` to 1: neither [run.env] nor the shell sets it{otherwise}"
+                )
+            }
+            (By::Manifest, None) => format!("`{VARIABLE}` is {value}, by [run.env] of macml.toml"),
+            (By::Manifest, Some(other)) => {
+                format!("`{VARIABLE}` is {value}, by [run.env] of macml.toml, which goes before the shell's {other}")
+            }
+            (By::Shell, _) => format!("`{VARIABLE}` is {value}, by the shell: [run.env] of macml.toml does not set it"),
+        }
+    }
+
+    fn too_late(&self, late: &SetLate) -> String {
+        let done = match &late.set {
+            Some(value) => format!("set `{VARIABLE}` to {value}"),
+            None => format!("unset `{VARIABLE}`"),
+        };
+        let read = late.read.as_deref().unwrap_or("nothing");
+        let had = match self.variable.by {
+            By::Macml if late.read == Some("1".to_owned()) => "the 1 of `--report-fallbacks`",
+            _ => read,
+        };
+        format!("the program {done} after it loaded torch, which has no effect: torch had read {had} by then")
+    }
+}
+
+/// What was seen of an operator.
+#[derive(Default)]
+struct Seen {
+    processes: BTreeSet<u32>,
+    at: Option<String>,
+    because: Option<String>,
+}
+
+/// Puts what was noted and what was printed together.
+fn seen(noted: &Noted, printed: &Printed) -> BTreeMap<(Became, String), Seen> {
+    let mut all: BTreeMap<(Became, String), Seen> = BTreeMap::new();
+    for (process, said, at) in &noted.said {
+        let Some(said) = Said::of(said) else { continue };
+        let seen = all.entry((said.became, said.operator)).or_default();
+        seen.processes.insert(*process);
+        seen.at = seen.at.take().or_else(|| at.clone());
+        seen.because = said.because;
+    }
+    for ((became, operator), because) in &printed.said {
+        let seen = all.entry((*became, operator.clone())).or_default();
+        seen.because = seen.because.take().or_else(|| because.clone());
+    }
+    all
+}
+
+fn operator(name: &str, seen: &Seen, torch: Option<&Version>) -> Operator {
+    let kernel = match name.parse::<Name>() {
+        _ if seen.because.is_some() => Kernel::Unknown,
+        Ok(name) => match kernels::known().first(&name) {
+            // It has one by the table: of another kind, or its code sends such tensors on.
+            Some(first) if torch.is_none_or(|torch| first.version <= *torch) || first.always => Kernel::Unknown,
+            Some(first) => Kernel::From(first.version.to_string()),
+            None if kernels::known().knows(&name) => Kernel::None,
+            None => Kernel::Unknown,
+        },
+        Err(_) => Kernel::Unknown,
+    };
+    let last = kernels::known().releases().last();
+    Operator {
+        operator: name.to_owned(),
+        processes: seen.processes.len(),
+        at: seen.at.clone(),
+        because: seen.because.clone(),
+        gpu_from: if let Kernel::From(version) = &kernel { Some(version.clone()) } else { None },
+        none_until: last.filter(|_| matches!(kernel, Kernel::None)).map(|release| release.version.to_string()),
+    }
+}
+
+/// What is known of an operator's kernel.
+enum Kernel {
+    /// A later torch has one.
+    From(String),
+    /// No torch has one.
+    None,
+    /// Nothing that would help.
+    Unknown,
+}
+
+/// Writes an operator as a line for people.
+fn row(operator: &Operator, context: &Context) -> String {
+    let at = operator.at.as_deref().map(|at| match at.rsplit_once(':') {
+        Some((file, line)) => format!("at {}:{line}", context.shown(Path::new(file))),
+        None => format!("at {at}"),
+    });
+    let processes = (operator.processes > 1).then(|| format!("in {} processes", operator.processes));
+    let from = operator.gpu_from.as_ref().map(|version| format!("runs on the GPU from torch {version} on"));
+    let none = operator.none_until.as_ref().map(|version| format!("no torch up to {version} has a GPU kernel"));
+    let more: Vec<String> = [at, processes, operator.because.clone(), from, none].into_iter().flatten().collect();
+    let gap = if more.is_empty() { "" } else { "  " };
+    format!("  {}{gap}{}\n", styled(NAME, &operator.operator), more.join(", "))
+}
+
+/// What was printed to the standard error.
+#[derive(Default)]
+struct Printed {
+    /// The line that it is in, as far as it is looked at.
+    line: Vec<u8>,
+    /// Whether the last thing printed ended no line.
+    within_line: bool,
+    /// Operators, with what stands in their way.
+    said: BTreeMap<(Became, String), Option<String>>,
+}
+
+impl Printed {
+    fn read(&mut self, mut bytes: &[u8]) {
+        let Some(last) = bytes.last() else { return };
+        self.within_line = *last != b'\n';
+        while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
+            self.keep(&bytes[..end]);
+            self.end_line();
+            bytes = &bytes[end + 1..];
+        }
+        self.keep(bytes);
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let room = LONGEST_LINE - self.line.len();
+        self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    fn end_line(&mut self) {
+        if self.said.len() < MOST_OPERATORS
+            && let Some(said) = Said::of(&String::from_utf8_lossy(&self.line))
+        {
+            self.said.insert((said.became, said.operator), said.because);
+        }
+        self.line.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_however_they_come() {
+        let warning = "\rx: The operator 'aten::a' is not currently supported on the MPS backend and will fall back to run on \
+                       the CPU.\nNotImplementedError: The operator 'aten::b' is not currently implemented for the MPS \
+                       device.";
+        for size in [1, 2, 7, 1000] {
+            let mut printed = Printed::default();
+            printed.read(&[b'x'; 10_000]);
+            assert_eq!((printed.line.len(), printed.within_line), (LONGEST_LINE, true));
+            warning.as_bytes().chunks(size).for_each(|some| printed.read(some));
+            printed.end_line();
+            let said: Vec<_> = printed.said.keys().map(|(became, name)| (*became, name.as_str())).collect();
+            assert_eq!(said, [(Became::FellBack, "aten::a"), (Became::Failed, "aten::b")]);
+            assert!(printed.within_line);
+            printed.read(b"\n");
+            assert!(!printed.within_line);
+        }
+    }
+
+    #[test]
+    fn of_kernels_that_others_have_the_first_release_is_told() {
+        let of = |name: &str, torch: &str| {
+            let found = operator(name, &Seen::default(), torch.parse().ok().as_ref());
+            (found.gpu_from, found.none_until.is_some())
+        };
+        // What torch's own tables say: see kernels.txt.
+        assert_eq!(of("aten::_ctc_loss", "2.13.0"), (Some("2.14.0".to_owned()), false));
+        assert_eq!(of("aten::_ctc_loss", "2.14.0"), (None, false));
+        assert_eq!(of("aten::linalg_eig", "2.13.0"), (None, true));
+        assert_eq!(of("mine::operator", "2.13.0"), (None, false));
+        assert_eq!(of("passing divisor to", "2.13.0"), (None, false));
+    }
+}
