@@ -43,6 +43,7 @@
 //! | [`sys`] | every file, socket, program and environment variable; errors name the path or address |
 //! | [`diag`] | findings: what we tell people, as data, with stable codes |
 //! | [`progress`] | events that stages report and the binary may draw |
+//! | [`page`] | what every HTML page begins with: head, colours in light and dark, style |
 //! | [`pep`] | the vocabulary that Python's packaging standards fix: names, versions, markers, tags, metadata, hashes |
 //! | [`host`] | what a Mac is, and looking at this one |
 //! | [`python`] | interpreters: finding, judging and choosing them |
@@ -102,6 +103,8 @@ pub mod sys;
 pub mod diag;
 
 pub mod progress;
+
+pub mod page;
 
 pub mod pep;
 

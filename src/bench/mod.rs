@@ -9,4 +9,9 @@
 
 mod run;
 
+pub mod shown;
+
+mod page;
+
+pub use page::page;
 pub use run::{BatchSize, Measurement, Run, Work, Workers};

@@ -115,19 +115,40 @@ pub struct Workers {
 impl Run {
     /// The version of the form that this macml writes.
     pub const VERSION: u32 = 1;
+
+    /// Returns how many times as fast as on the CPU something was computed; none for what the CPU did itself, or did not.
+    pub fn speedup(&self, of: &Measurement) -> Option<f64> {
+        let work = |one: &Measurement| (one.framework, one.work, one.size, one.element);
+        let same = |one: &&Measurement| one.device == Device::Cpu && work(one) == work(of);
+        let cpu = self.measurements.iter().find(same).filter(|_| of.device != Device::Cpu)?;
+        let ratio = cpu.median()? / of.median()?;
+        ratio.is_finite().then_some(ratio)
+    }
 }
 
 impl Measurement {
     /// Returns the median of the times after the first in seconds; none when there are none.
     pub fn median(&self) -> Option<f64> {
-        let mut seconds = self.seconds.clone();
-        seconds.sort_by(f64::total_cmp);
-        let middle = seconds.len() / 2;
-        match seconds.len() {
-            0 => None,
-            count if count % 2 == 1 => Some(seconds[middle]),
-            _ => Some(f64::midpoint(seconds[middle - 1], seconds[middle])),
-        }
+        median(&self.seconds)
+    }
+}
+
+impl Workers {
+    /// Returns the median of the epochs after the first in seconds; none when there are none.
+    pub fn median(&self) -> Option<f64> {
+        median(&self.seconds)
+    }
+}
+
+/// Returns the middle of some numbers; none when there are none.
+fn median(numbers: &[f64]) -> Option<f64> {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_by(f64::total_cmp);
+    let middle = numbers.len() / 2;
+    match numbers.len() {
+        0 => None,
+        count if count % 2 == 1 => Some(numbers[middle]),
+        _ => Some(f64::midpoint(numbers[middle - 1], numbers[middle])),
     }
 }
 

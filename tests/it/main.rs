@@ -54,6 +54,8 @@ mod generations;
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
 mod matrix;
+// The page of the benchmark: structure, hostile words, odd histories.
+mod bench_page;
 // Probes that answer well, answer badly, break, hang and lie, through the real runner.
 mod verify;
 // Our probes in real frameworks, on this machine's processor (live).
