@@ -11,6 +11,8 @@ mod run;
 
 pub mod shown;
 
+pub mod readme;
+
 mod page;
 
 pub use page::page;

@@ -67,6 +67,12 @@ pub(super) fn swatch(series: &Series<'_>) -> String {
     )
 }
 
+/// Draws the mark of a run that has no time, for the legend.
+pub(super) fn failed_swatch() -> String {
+    let cross = cross("failed axis", (7.0, 7.0), 4.0, "");
+    format!("<svg class=\"swatch short\" viewBox=\"0 0 14 14\" aria-hidden=\"true\">{cross}</svg>")
+}
+
 fn put(out: &mut String, text: &str) {
     writeln!(out, "{text}").expect("writing to a String does not fail");
 }
@@ -150,15 +156,16 @@ fn points(out: &mut String, scale: &Scale, series: &Series<'_>, runs: &[&Run]) {
             None => {
                 let said = measured.error.as_deref().unwrap_or("no times");
                 let (title, y) = (escaped(&format!("{who}: {said}")), HEIGHT - BOTTOM - 9.0);
-                let class = classes(series, "failed");
-                let (left, top) = (x - 4.0, y - 4.0);
-                put(
-                    out,
-                    &format!("<path class=\"{class}\" d=\"M{left:.1} {top:.1}l8 8m0 -8l-8 8\"><title>{title}</title></path>"),
-                );
+                put(out, &cross(&classes(series, "failed"), (x, y), size, &format!("<title>{title}</title>")));
             }
         }
     }
+}
+
+/// Draws what stands where a run has no time.
+fn cross(class: &str, (x, y): (f64, f64), size: f64, inside: &str) -> String {
+    let (left, top, side) = (x - size, y - size, 2.0 * size);
+    format!("<path class=\"{class}\" d=\"M{left:.1} {top:.1}l{side} {side}m0 -{side}l-{side} {side}\">{inside}</path>")
 }
 
 /// Draws the mark of a series: its shape is the type, so that colour is not needed.

@@ -36,7 +36,7 @@ pub(super) fn facts(html: &mut String, run: &Run) {
         ("System", Some(circumstances.system.clone())),
         ("Memory", run.memory.map(shown::memory)),
         ("Packages", Some(packages.join(", ")).filter(|packages| !packages.is_empty())),
-        ("Lock", lock.map(|lock| lock.chars().take("sha256:".len() + 12).collect())),
+        ("Lock", lock.map(|lock| lock.trim_start_matches("sha256:").chars().take(12).collect())),
     ];
     line(html, "<dl class=\"facts\">");
     for (name, value) in facts {
@@ -58,10 +58,7 @@ pub(super) fn times(html: &mut String, run: &Run) {
         html,
         "latest",
         &[
-            ("", "Framework"),
-            ("", "Work"),
             ("", "Where"),
-            ("", "Type"),
             ("number", "Median"),
             ("number", "Against CPU"),
             ("number", "First time"),
@@ -72,15 +69,15 @@ pub(super) fn times(html: &mut String, run: &Run) {
     );
     let mut sorted: Vec<&Measurement> = run.measurements.iter().collect();
     sorted.sort_by_key(|one| (one.framework, one.work, one.size, one.element, std::cmp::Reverse(one.device)));
-    for measured in sorted {
-        let (place, element) = (chart::place(measured.device), measured.element);
-        let head = format!(
-            "<th scope=\"row\">{}</th><td>{}</td><td>{place}</td><td>{element}</td>",
-            measured.framework,
-            work(measured.work, measured.size)
-        );
-        let cells = match (measured.median(), &measured.error) {
-            (Some(median), _) => {
+    let group = |one: &Measurement| (one.framework, one.work, one.size);
+    for (at, measured) in sorted.iter().enumerate() {
+        if at == 0 || group(sorted[at - 1]) != group(measured) {
+            let named = format!("{}: {}", measured.framework, work(measured.work, measured.size));
+            line(html, &format!("</tbody>\n<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"7\">{named}</th></tr>"));
+        }
+        let head = format!("<th scope=\"row\">{} {}</th>", chart::place(measured.device), measured.element);
+        let cells = match measured.median() {
+            Some(median) => {
                 let cells = [
                     shown::seconds(median),
                     run.speedup(measured).map_or_else(|| NOTHING.to_owned(), shown::times),
@@ -91,8 +88,8 @@ pub(super) fn times(html: &mut String, run: &Run) {
                 ];
                 cells.map(|cell| format!("<td class=\"number\">{cell}</td>")).concat()
             }
-            (None, error) => {
-                let said = error.as_deref().unwrap_or("no times");
+            None => {
+                let said = measured.error.as_deref().unwrap_or("no times");
                 format!("<td class=\"bad\" colspan=\"6\">failed: {}</td>", escaped(said))
             }
         };
@@ -128,7 +125,7 @@ pub(super) fn batch_sizes(html: &mut String, run: &Run) {
         let cells = cells.map(|cell| format!("<td class=\"number\">{cell}</td>")).concat();
         let then = escaped(size.stopped.as_deref().unwrap_or_default());
         let (framework, place) = (size.framework, chart::place(size.device));
-        line(html, &format!("<tr><th scope=\"row\">{framework}</th><td>{place}</td>{cells}<td>{then}</td></tr>"));
+        line(html, &format!("<tr><th scope=\"row\">{framework}</th><td>{place}</td>{cells}<td class=\"words\">{then}</td></tr>"));
     }
     end(html);
 }

@@ -24,7 +24,12 @@ const STYLE: Style = Style {
 td,tbody th{font-variant-numeric:tabular-nums}
 thead th{vertical-align:bottom}
 .number{text-align:right;white-space:nowrap}
-tbody tr:nth-child(even) td{background:color-mix(in srgb,var(--head) 55%,transparent)}
+tbody td,tbody th[scope=row]{border-bottom:1px solid var(--line);font-weight:400}
+tbody th[scope=row]{position:sticky;left:0;background:var(--paper)}
+.words{min-width:14rem}
+.told{margin-top:1.5rem}
+table{border-spacing:0}
+th[scope=rowgroup]{background:none;padding-top:1.1rem;border-bottom:2px solid var(--line);white-space:normal}
 .bad{color:var(--bad);overflow-wrap:anywhere;min-width:16rem}
 .facts{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.75rem 0;max-width:60rem}
 .facts dt{color:var(--quiet)}
@@ -35,6 +40,7 @@ figure h3{margin-top:0}
 figure svg{display:block;width:100%;height:auto}
 figure text{font-size:13px;fill:var(--quiet)}
 .legend .swatch{display:inline-block;width:34px;height:14px;vertical-align:-2px;margin-right:.4rem}
+.legend .short{width:14px}
 .legend li{padding:.1rem 0}
 .grid{stroke:var(--line);stroke-width:1;fill:none;opacity:.6}
 .axis{stroke:var(--quiet);stroke-width:1;fill:none}
@@ -135,8 +141,16 @@ fn figure(html: &mut String, at: usize, panel: &Panel<'_>, runs: &[&Run], change
     for series in &panel.series {
         line(html, &format!("<li>{}{}</li>", chart::swatch(series), chart::name(series)));
     }
+    let measured = || panel.series.iter().flat_map(|series| series.points.iter().flatten());
+    let (timed, failed) = (measured().any(|one| one.median().is_some()), measured().any(|one| one.median().is_none()));
+    if failed {
+        line(html, &format!("<li>{}failed</li>", chart::failed_swatch()));
+    }
     line(html, "</ul>");
-    html.push_str(&chart::draw(panel, runs, changes, &heading, &table));
+    match timed {
+        true => html.push_str(&chart::draw(panel, runs, changes, &heading, &table)),
+        false => line(html, "<p class=\"bad\">No run has a time of it.</p>"),
+    }
     line(html, &format!("<details id=\"{table}\">\n<summary>As a table</summary>"));
     line(html, &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"{heading}\" tabindex=\"0\">\n<table>"));
     let heads = panel.series.iter().map(|series| format!("<th scope=\"col\">{}</th>", chart::name(series)));
@@ -163,7 +177,7 @@ fn told(html: &mut String, changes: &[Change], runs: &[&Run]) {
         return;
     }
     let open = if changes.len() <= MOST_CHANGES { " open" } else { "" };
-    line(html, &format!("<details{open}>\n<summary>What changed ({})</summary>\n<ol class=\"list\">", changes.len()));
+    line(html, &format!("<details class=\"told\"{open}>\n<summary>What changed ({})</summary>\n<ol class=\"list\">", changes.len()));
     for change in changes {
         let what = escaped(&change.what.join("; "));
         let other = if change.machine { "; another machine, so that times before it do not count" } else { "" };
