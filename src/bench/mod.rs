@@ -7,6 +7,15 @@
 //!
 //! Times are judged only against times of the same machine. Knows nothing of manifests, indexes and solving.
 
+pub mod protocol;
+pub mod shown;
+
+mod compare;
+mod history;
+mod probe;
 mod run;
 
-pub use run::{BatchSize, Measurement, Run, Work, Workers};
+pub use compare::{Change, Comparison, OTHER_SIZE, Row, SPREADS, TOLERANCE, Trend, compare};
+pub use history::{History, Unread, Which};
+pub use probe::{Answer, measure, probe};
+pub use run::{BatchSize, Failure, Measurement, Run, Work, Workers};
