@@ -7,13 +7,18 @@
 //!
 //! Times are judged only against times of the same machine. Knows nothing of manifests, indexes and solving.
 
-mod run;
-
+pub mod protocol;
+pub mod readme;
 pub mod shown;
 
-pub mod readme;
-
+mod compare;
+mod history;
 mod page;
+mod probe;
+mod run;
 
+pub use compare::{Change, Comparison, OTHER_SIZE, Row, SPREADS, TOLERANCE, Trend, compare};
+pub use history::{History, Unread, Which};
 pub use page::page;
-pub use run::{BatchSize, Measurement, Run, Work, Workers};
+pub use probe::{Answer, measure, probe};
+pub use run::{BatchSize, Failure, Measurement, Run, Work, Workers};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::verify::Circumstances;
+use crate::verify::Word;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::ElementType;
 use crate::verify::protocol::Framework;
@@ -23,16 +24,33 @@ pub struct Run {
     pub circumstances: Circumstances,
     /// The memory of the machine in bytes.
     pub memory: Option<u64>,
-    /// The versions of what was measured and of what it computes with, by package.
+    /// The versions of all packages of the environment, and of its Python.
     pub packages: BTreeMap<String, String>,
     /// The times.
     pub measurements: Vec<Measurement>,
+    /// What broke while it was measured, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<Failure>,
     /// What came of `--batch-sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batch_sizes: Vec<BatchSize>,
     /// What came of `--workers`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<Workers>,
+}
+
+/// A framework that could not be measured on a device to the end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Failure {
+    /// Which one.
+    pub framework: Framework,
+    /// Where.
+    pub device: Device,
+    /// What happened, in a word.
+    pub word: Word,
+    /// What happened.
+    pub sentence: String,
 }
 
 /// What is computed.
@@ -62,19 +80,25 @@ pub struct Measurement {
     pub device: Device,
     /// What the device is: `Apple M3 Max`.
     pub device_name: Option<String>,
-    /// How long the first time took in seconds, with all that is done once.
+    /// How long everything took that was computed before the first time that counts, in seconds: the first time, with all
+    /// that is done once, and on the CPU the smaller sizes by which this one was chosen.
     pub warm_up: f64,
     /// How long each time after it took in seconds, until the result was there, without bringing it back.
     pub seconds: Vec<f64>,
-    /// How long it took in seconds to bring the operands to the device and the result back; none on the CPU.
+    /// How long it took in seconds to bring the operands to the device and the result back; none on the CPU, and where
+    /// both share their memory.
     pub transfer: Option<f64>,
     /// The most memory that the device had in use, in bytes, where that can be asked.
     pub device_bytes: Option<u64>,
-    /// The most memory that the process had in use, in bytes.
+    /// The most memory that the process had in use up to its end, in bytes. Each framework has a process for each device,
+    /// which measures one work after the other.
     pub process_bytes: Option<u64>,
     /// What the framework said instead of computing; there are no times then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why it was not measured, though nothing failed; there are no times then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
 }
 
 /// One size of a batch that was tried.
@@ -116,13 +140,43 @@ impl Run {
     /// The version of the form that this macml writes.
     pub const VERSION: u32 = 1;
 
+    /// Names the machine, as far as that can be told: its chip, or its processor where it is no Mac.
+    pub fn processor(&self) -> Option<&str> {
+        let chip = Some(self.circumstances.chip.as_str()).filter(|chip| !chip.is_empty());
+        let named = |one: &&Measurement| one.device == Device::Cpu;
+        chip.or_else(|| self.measurements.iter().find(named)?.device_name.as_deref())
+    }
+
+    /// Returns whether two runs are of the same kind of machine: the same processor with as much memory.
+    pub fn is_of_machine(&self, other: &Self) -> bool {
+        // The kernel keeps a part for itself, which is another one with another kernel.
+        let apart = |(one, other): (u64, u64)| one.abs_diff(other) > one.max(other) / 20;
+        let memory = self.memory.zip(other.memory).is_some_and(apart);
+        self.processor() == other.processor() && !memory
+    }
+
+    /// Returns the measurement of the same work on another device, or on the same one of another run.
+    pub fn same(&self, like: &Measurement, device: Device) -> Option<&Measurement> {
+        let same = |one: &&Measurement| {
+            (one.framework, one.work, one.element, one.device) == (like.framework, like.work, like.element, device)
+        };
+        self.measurements.iter().find(same)
+    }
+
     /// Returns how many times as fast as on the CPU something was computed; none for what the CPU did itself, or did not.
-    pub fn speedup(&self, of: &Measurement) -> Option<f64> {
-        let work = |one: &Measurement| (one.framework, one.work, one.size, one.element);
-        let same = |one: &&Measurement| one.device == Device::Cpu && work(one) == work(of);
-        let cpu = self.measurements.iter().find(same).filter(|_| of.device != Device::Cpu)?;
-        let ratio = cpu.median()? / of.median()?;
-        ratio.is_finite().then_some(ratio)
+    pub fn against_cpu(&self, of: &Measurement) -> Option<f64> {
+        let cpu = self.same(of, Device::Cpu).filter(|_| of.device != Device::Cpu)?;
+        of.speedup(cpu).filter(|ratio| ratio.is_finite())
+    }
+}
+
+impl Work {
+    /// Names it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Product => "product",
+            Self::Convolution => "convolution",
+        }
     }
 }
 
@@ -130,6 +184,30 @@ impl Measurement {
     /// Returns the median of the times after the first in seconds; none when there are none.
     pub fn median(&self) -> Option<f64> {
         median(&self.seconds)
+    }
+
+    /// Returns how far a time typically lies from the median, as a part of it: the median of the distances.
+    pub fn spread(&self) -> Option<f64> {
+        let middle = self.median().filter(|middle| *middle > 0.0)?;
+        let apart: Vec<f64> = self.seconds.iter().map(|one| (one - middle).abs()).collect();
+        median(&apart).map(|apart| apart / middle)
+    }
+
+    /// Returns how long one unit of the work takes in seconds: the multiplication of two elements, a sample. It stays much
+    /// the same for works of other sizes.
+    pub fn unit(&self) -> Option<f64> {
+        #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
+        let size = self.size as f64;
+        let units = match self.work {
+            Work::Product => size.powi(3),
+            Work::Convolution => size,
+        };
+        self.median().filter(|_| units > 0.0).map(|median| median / units)
+    }
+
+    /// Returns how many times as fast this is as another device.
+    pub fn speedup(&self, other: &Self) -> Option<f64> {
+        Some(other.unit()? / self.unit().filter(|unit| *unit > 0.0)?)
     }
 }
 
@@ -140,7 +218,7 @@ impl Workers {
     }
 }
 
-/// Returns the middle of some numbers; none when there are none.
+/// Returns the middle of numbers.
 fn median(numbers: &[f64]) -> Option<f64> {
     let mut numbers = numbers.to_vec();
     numbers.sort_by(f64::total_cmp);
@@ -153,28 +231,81 @@ fn median(numbers: &[f64]) -> Option<f64> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    #[test]
-    fn a_median_is_the_middle_of_the_times() {
-        let measured = |seconds: &[f64]| Measurement {
+    pub(in crate::bench) fn measured(device: Device, seconds: &[f64]) -> Measurement {
+        Measurement {
             framework: Framework::Torch,
             work: Work::Product,
             size: 5000,
             element: ElementType::Float32,
-            device: Device::Mps,
-            device_name: None,
+            device,
+            device_name: Some("Xeon".to_owned()),
             warm_up: 9.0,
             seconds: seconds.to_vec(),
             transfer: None,
             device_bytes: None,
             process_bytes: None,
             error: None,
-        };
-        assert_eq!(measured(&[]).median(), None);
-        assert_eq!(measured(&[3.0]).median(), Some(3.0));
-        assert_eq!(measured(&[5.0, 1.0, 2.0]).median(), Some(2.0));
-        assert_eq!(measured(&[4.0, 1.0, 2.0, 3.0]).median(), Some(2.5));
+            left_out: None,
+        }
+    }
+
+    pub(in crate::bench) fn run(when: u64, measurements: Vec<Measurement>) -> Run {
+        Run {
+            version: Run::VERSION,
+            when,
+            env: "default".to_owned(),
+            circumstances: Circumstances::of(None, None, None),
+            memory: Some(16 << 30),
+            packages: BTreeMap::new(),
+            measurements,
+            failures: Vec::new(),
+            batch_sizes: Vec::new(),
+            workers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_median_is_the_middle_of_the_times() {
+        let median = |seconds: &[f64]| measured(Device::Mps, seconds).median();
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[5.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    }
+
+    #[test]
+    fn one_hiccup_spreads_nothing() {
+        let spread = |seconds: &[f64]| measured(Device::Mps, seconds).spread();
+        assert_eq!(spread(&[]), None);
+        assert_eq!(spread(&[2.0]), Some(0.0));
+        assert_eq!(spread(&[2.0, 2.0, 2.0, 2.0, 90.0]), Some(0.0));
+        assert_eq!(spread(&[1.0, 2.0, 3.0]), Some(0.5));
+        assert_eq!(spread(&[0.0, 0.0]), None);
+    }
+
+    #[test]
+    fn works_of_other_sizes_are_compared_by_what_a_unit_takes() {
+        let gpu = measured(Device::Mps, &[0.1]);
+        let cpu = Measurement { size: 1000, ..measured(Device::Cpu, &[0.08]) };
+        assert!((gpu.speedup(&cpu).unwrap() - 100.0).abs() < 1e-9);
+        assert_eq!(gpu.speedup(&measured(Device::Cpu, &[])), None);
+    }
+
+    #[test]
+    fn a_machine_is_known_by_processor_and_memory() {
+        let one = run(1, vec![measured(Device::Cpu, &[1.0])]);
+        let mut other = one.clone();
+        other.memory = Some((16 << 30) - (100 << 20));
+        assert!(one.is_of_machine(&other));
+        other.memory = Some(8 << 30);
+        assert!(!one.is_of_machine(&other));
+        other.memory = None;
+        assert!(one.is_of_machine(&other));
+        other.circumstances.chip = "Apple M1".to_owned();
+        assert!(!one.is_of_machine(&other));
+        assert_eq!(other.processor(), Some("Apple M1"));
     }
 }

@@ -101,9 +101,8 @@ mod tests {
     #[test]
     fn times_keep_three_digits_and_change_units_where_they_round() {
         let shown = [0.0, 85.2e-6, 999.6e-6, 0.003_214, 0.0999, 0.9996, 1.239, 12.34, 119.9, 125.4].map(seconds);
-        let expected = [
-            "0.00 µs", "85.2 µs", "1.00 ms", "3.21 ms", "99.9 ms", "1.00 s", "1.24 s", "12.3 s", "120 s", "2 min 5 s",
-        ];
+        let expected =
+            ["0.00 µs", "85.2 µs", "1.00 ms", "3.21 ms", "99.9 ms", "1.00 s", "1.24 s", "12.3 s", "120 s", "2 min 5 s"];
         assert_eq!(shown, expected);
         assert_eq!([f64::NAN, -1.0, f64::INFINITY].map(seconds), ["unknown"; 3]);
     }
@@ -116,12 +115,10 @@ mod tests {
 
     #[test]
     fn rates_and_ratios() {
-        assert_eq!([12.34, 999.4, 12_345.0, 1e7].map(rate), [
-            "12.3 samples/s",
-            "999 samples/s",
-            "12,345 samples/s",
-            "10,000,000 samples/s"
-        ]);
+        assert_eq!(
+            [12.34, 999.4, 12_345.0, 1e7].map(rate),
+            ["12.3 samples/s", "999 samples/s", "12,345 samples/s", "10,000,000 samples/s"]
+        );
         assert_eq!([0.85, 12.34, 250.0, f64::INFINITY].map(times), ["0.85×", "12.3×", "250×", "unknown"]);
     }
 

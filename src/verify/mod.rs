@@ -19,7 +19,7 @@ mod verdict;
 
 pub mod native;
 
-pub use probe::Probe;
+pub use probe::{Answered, Probe};
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
 pub use subject::Subject;
 pub use transcript::{Ended, Printed, Transcript};

@@ -1,0 +1,101 @@
+//! Measuring a framework on a device, in a child process of its own: whatever becomes of that is an answer.
+
+use super::protocol::{Measured, Request};
+use super::run::{Failure, Measurement};
+use crate::verify::Answered;
+use crate::verify::Printed;
+use crate::verify::Probe;
+use crate::verify::Subject;
+use crate::verify::Transcript;
+use crate::verify::Verdict;
+use crate::verify::Word;
+use crate::verify::judge;
+use crate::verify::protocol::Event;
+use crate::verify::protocol::Framework;
+use crate::verify::protocol::ProbeKind;
+use crate::verify::protocol::Skipped;
+
+/// What came of measuring one framework on one device.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The times, as far as there are any.
+    pub measurements: Vec<Measurement>,
+    /// How the probe did: whether it could load the framework, had its device, and came to its end.
+    pub verdict: Verdict,
+}
+
+/// Makes the probe that measures a framework; none for one that computes nothing by itself.
+pub fn probe(framework: Framework, subject: &Subject) -> Option<Probe> {
+    let own = match framework {
+        Framework::Torch => include_str!("probes/torch.py"),
+        Framework::Tensorflow => include_str!("probes/tensorflow.py"),
+        Framework::Mlx => include_str!("probes/mlx.py"),
+        Framework::Coremltools => return None,
+    };
+    let text = format!("{}\n\n{own}", include_str!("probes/measure.py"));
+    Some(Probe::script(framework, &text, &subject.interpreter, subject.vars.clone()))
+}
+
+/// Measures.
+pub fn measure(probe: &Probe, request: &Request) -> Answer {
+    let text = serde_json::to_string(request).expect("a request is plain data with text keys");
+    let answered = probe.answer(text, request.base.limits.end);
+    Answer::read(request, &answered)
+}
+
+impl Answer {
+    /// Reads what a probe printed.
+    pub fn read(request: &Request, answered: &Answered) -> Self {
+        let mut measured = Vec::new();
+        let mut rest = String::new();
+        for line in String::from_utf8_lossy(&answered.stdout).lines() {
+            match Measured::of_line(line) {
+                Some(one) => measured.push(one),
+                None => {
+                    rest.push_str(line);
+                    rest.push('\n');
+                }
+            }
+        }
+        let printed = Printed { stdout: rest.as_bytes(), stderr: &answered.stderr };
+        let transcript = Transcript::read(ProbeKind::Python, request.base.clone(), printed, answered.ended.clone());
+        let verdict = judge(&transcript);
+        let (framework, device) = (request.base.framework, request.base.device);
+        let name = &verdict.device_name;
+        let mut measurements: Vec<_> =
+            measured.into_iter().map(|one| one.on(framework, device, name.clone())).collect();
+        for event in &transcript.events {
+            let Event::Skipped(skipped) = event else { continue };
+            measurements.extend(left_out(request, skipped, name.clone()));
+        }
+        Self { measurements, verdict }
+    }
+
+    /// Returns what broke; what was left out for want of time is told with the measurements.
+    pub fn failure(&self) -> Option<Failure> {
+        let Verdict { framework, device, .. } = self.verdict;
+        let worst = self.verdict.problems.iter().find(|problem| problem.word != Word::Incomplete)?;
+        Some(Failure { framework, device, word: worst.word, sentence: worst.sentence.clone() })
+    }
+}
+
+/// Makes the measurement that stands for one that was not begun.
+fn left_out(request: &Request, skipped: &Skipped, name: Option<String>) -> Option<Measurement> {
+    let case =
+        request.cases.iter().find(|case| case.work.as_str() == skipped.id && Some(case.element) == skipped.element)?;
+    Some(Measurement {
+        framework: request.base.framework,
+        work: case.work,
+        size: *case.sizes.first()?,
+        element: case.element,
+        device: request.base.device,
+        device_name: name,
+        warm_up: 0.0,
+        seconds: Vec::new(),
+        transfer: None,
+        device_bytes: None,
+        process_bytes: None,
+        error: None,
+        left_out: Some(format!("not begun, because {} s were over", request.base.limits.begin)),
+    })
+}

@@ -1,0 +1,230 @@
+//! What macml asks of a probe that measures, and what such a probe answers, as JSON: the protocol of [`verify::protocol`]
+//! with works to measure in the place of questions, and one more event.
+//!
+//! [`verify::protocol`]: crate::verify::protocol
+
+use serde::{Deserialize, Serialize};
+
+use super::run::{Measurement, Run, Work};
+use crate::verify::protocol;
+use crate::verify::protocol::Device;
+use crate::verify::protocol::ElementType;
+use crate::verify::protocol::Framework;
+use crate::verify::protocol::Limits;
+use crate::verify::protocol::PREFIX;
+use crate::verify::protocol::Sizes;
+use crate::verify::protocol::Tolerances;
+
+/// What a probe is asked.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Request {
+    /// What every probe is asked; there are no questions in it.
+    #[serde(flatten)]
+    pub base: protocol::Request,
+    /// How many samples go through the network at once.
+    pub batch: u64,
+    /// What to measure, in this order.
+    pub cases: Vec<Case>,
+}
+
+/// One work to measure.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Case {
+    /// What to compute.
+    pub work: Work,
+    /// In which element type.
+    #[serde(rename = "type")]
+    pub element: ElementType,
+    /// The sizes that this machine's memory bears, the largest first. A GPU is given the first; the CPU the first that is
+    /// to be expected to take no longer than [`Case::longest`].
+    pub sizes: Vec<u64>,
+    /// The size of an earlier run, which is taken even where it takes four times as long, so that the two can be compared.
+    pub before: Option<u64>,
+    /// The sizes to try first on the CPU, the smallest first, until one takes long enough to tell.
+    pub trials: Vec<u64>,
+    /// How long one time may take in seconds.
+    pub longest: f64,
+    /// How long all times may take together in seconds, but for the fewest.
+    pub budget: f64,
+    /// The fewest times.
+    pub least: u32,
+    /// The most times.
+    pub most: u32,
+}
+
+/// What came of one work.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Measured {
+    work: Work,
+    size: u64,
+    #[serde(rename = "type")]
+    element: ElementType,
+    #[serde(default)]
+    warm_up: f64,
+    #[serde(default)]
+    seconds: Vec<f64>,
+    #[serde(default)]
+    transfer: Option<f64>,
+    #[serde(default)]
+    device_bytes: Option<u64>,
+    #[serde(default)]
+    process_bytes: Option<u64>,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default)]
+    left_out: Option<String>,
+}
+
+/// The event that only these probes have.
+#[derive(Deserialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+enum Event {
+    Measured(Measured),
+}
+
+/// After so many seconds a probe begins nothing new.
+const BEGIN: u64 = 150;
+
+/// After so many seconds it is killed.
+const END: u64 = 270;
+
+impl Request {
+    /// Asks for every work in float32 and float16, in sizes that `memory` bytes bear and in those of an earlier run.
+    pub fn new(framework: Framework, device: Device, memory: u64, before: Option<&Run>) -> Self {
+        let types = vec![ElementType::Float32, ElementType::Float16];
+        let works = [Work::Product, Work::Convolution];
+        let each = works.iter().flat_map(|work| types.iter().map(|element| (*work, *element)));
+        let cases = each.map(|(work, element)| {
+            let same = |one: &&Measurement| {
+                (one.framework, one.device, one.work, one.element) == (framework, device, work, element)
+            };
+            let earlier =
+                before.and_then(|run| run.measurements.iter().find(same)).filter(|one| !one.seconds.is_empty());
+            Case::new(work, element, memory, earlier.map(|one| one.size))
+        });
+        let cases = cases.collect();
+        let base = protocol::Request {
+            protocol: protocol::PROTOCOL,
+            framework,
+            release: None,
+            device,
+            seed: 7,
+            questions: Vec::new(),
+            types,
+            sizes: Sizes::for_memory(memory),
+            limits: Limits { begin: BEGIN, end: END },
+            tolerances: Tolerances::default(),
+        };
+        Self { base, batch: 128, cases }
+    }
+}
+
+impl Case {
+    /// Chooses sizes: what is held at one time comes to a tenth of the memory at most, since on a Mac the GPU has no other
+    /// than that of all programs.
+    fn new(work: Work, element: ElementType, memory: u64, before: Option<u64>) -> Self {
+        let most = memory / 10;
+        // Two operands and a result, on both sides, in float32 at first; images, and what a batch of them becomes, forth
+        // and back.
+        let (sizes, trials, bytes): (&[u64], &[u64], fn(u64) -> u64) = match work {
+            Work::Product => (&[5000, 4000, 3000, 2000, 1500, 1000, 500], &[500, 1000], |side| 6 * 4 * side * side),
+            Work::Convolution => {
+                (&[4096, 2048, 1024, 512, 256, 128], &[16, 128, 512], |samples| (samples * 784 * 3 + (16 << 20)) * 4)
+            }
+        };
+        let fitting: Vec<u64> = sizes.iter().copied().filter(|size| bytes(*size) <= most).collect();
+        let least = *sizes.last().expect("no work is without sizes");
+        Self {
+            work,
+            element,
+            sizes: if fitting.is_empty() { vec![least] } else { fitting },
+            before,
+            trials: trials.to_vec(),
+            // The product of the whole size is what people know; it is waited for.
+            longest: if (work, element) == (Work::Product, ElementType::Float32) { 6.0 } else { 2.5 },
+            budget: 4.0,
+            least: 3,
+            most: 15,
+        }
+    }
+}
+
+impl Measured {
+    /// Reads a line of what a probe printed; none when it is not such an event.
+    pub fn of_line(line: &str) -> Option<Self> {
+        let (_, text) = line.split_once(PREFIX)?;
+        let Event::Measured(measured) = serde_json::from_str(text.trim_end()).ok()?;
+        // No clock says otherwise.
+        let sane = |one: &f64| one.is_finite() && *one >= 0.0;
+        let times = measured.seconds.iter().all(sane) && measured.transfer.iter().all(sane);
+        (times && sane(&measured.warm_up)).then_some(measured)
+    }
+
+    /// Makes the measurement of it.
+    pub fn on(self, framework: Framework, device: Device, device_name: Option<String>) -> Measurement {
+        let Self { work, size, element, warm_up, seconds, transfer, device_bytes, process_bytes, error, left_out } =
+            self;
+        Measurement {
+            framework,
+            work,
+            size,
+            element,
+            device,
+            device_name,
+            warm_up,
+            seconds,
+            transfer,
+            device_bytes,
+            process_bytes,
+            error,
+            left_out,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::run::tests::{measured, run};
+
+    #[test]
+    fn sizes_follow_the_memory() {
+        let largest = |memory: u64| -> Vec<u64> {
+            let cases = Request::new(Framework::Torch, Device::Mps, memory, None).cases;
+            [&cases[0], &cases[2]].map(|case| case.sizes[0]).into()
+        };
+        assert_eq!(largest(64 << 30), [5000, 4096]);
+        assert_eq!(largest(8 << 30), [5000, 4096]);
+        assert_eq!(largest(4 << 30), [4000, 4096]);
+        assert_eq!(largest(1 << 30), [2000, 4096]);
+        assert_eq!(largest(512 << 20), [1000, 1024]);
+        assert_eq!(largest(0), [500, 128]);
+    }
+
+    #[test]
+    fn a_request_is_one_object_and_remembers_sizes() {
+        let small = Measurement { size: 2000, ..measured(Device::Cpu, &[1.0]) };
+        let before = run(1, vec![small]);
+        let request = Request::new(Framework::Torch, Device::Cpu, 8 << 30, Some(&before));
+        let json = serde_json::to_value(&request).unwrap();
+        assert_eq!((&json["framework"], &json["limits"]["begin"]), (&"torch".into(), &150.into()));
+        assert_eq!(json["cases"][0]["before"], 2000);
+        assert!(json["cases"][1]["before"].is_null());
+        let elsewhere = Request::new(Framework::Torch, Device::Mps, 8 << 30, Some(&before));
+        assert_eq!(elsewhere.cases[0].before, None);
+    }
+
+    #[test]
+    fn what_is_no_measurement_is_left_to_others() {
+        let line = |rest: &str| format!(r#"noise {PREFIX}{{"event":"measured","work":"product","size":5000,{rest}}}"#);
+        let read = Measured::of_line(&line(r#""type":"float32","seconds":[1.5]"#)).unwrap();
+        assert_eq!((read.seconds, read.warm_up), (vec![1.5], 0.0));
+        assert!(Measured::of_line(&line(r#""type":"float32","seconds":[-1.5]"#)).is_none());
+        assert!(Measured::of_line(&line(r#""type":"float33""#)).is_none());
+        assert!(Measured::of_line(&format!(r#"{PREFIX}{{"event":"at","id":"product"}}"#)).is_none());
+        assert!(Measured::of_line("a warning").is_none());
+    }
+}
