@@ -134,7 +134,7 @@ fn row(old: &Measurement, new: &Measurement, same_machine: bool) -> Option<Row> 
 }
 
 /// Lists what is not the same in what two runs were measured on.
-fn changes(before: &Run, now: &Run) -> Vec<Change> {
+pub(super) fn changes(before: &Run, now: &Run) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut note = |what: &str, before: Option<String>, now: Option<String>| {
         if before != now {

@@ -170,43 +170,51 @@ pub fn block(run: &Run) -> String {
 
 /// Says where, with what and when.
 fn about(run: &Run) -> String {
-    let mut names: Vec<&str> = run.measurements.iter().filter_map(|one| one.device_name.as_deref()).collect();
-    names.insert(0, &run.circumstances.chip);
+    let devices = run.measurements.iter().filter_map(|one| one.device_name.as_deref());
     let mut machine: Vec<&str> = Vec::new();
-    for name in names {
-        if !name.is_empty() && !machine.contains(&name) {
+    for name in run.processor().into_iter().chain(devices) {
+        if !machine.contains(&name) {
             machine.push(name);
         }
     }
     let memory = run.memory.map(shown::memory);
     let place = machine.into_iter().chain(memory.as_deref()).chain([run.circumstances.system.as_str()]);
-    let packages = run.packages.iter().map(|(name, version)| format!("{name} {version}"));
+    let packages = run.main_packages().into_iter().map(|(name, version)| format!("{name} {version}"));
     let what = packages.chain([format!("measured on {}", shown::day(run.when))]);
     format!("{}; {}", place.collect::<Vec<_>>().join(", "), what.collect::<Vec<_>>().join(", "))
 }
 
 /// Writes a row for each work and type, with what it took on either device.
 fn rows(run: &Run) -> Vec<String> {
-    let key = |one: &Measurement| (one.framework, one.work, one.size, one.element);
+    let key = |one: &Measurement| (one.framework, one.work, one.element);
     let mut keys: Vec<_> = run.measurements.iter().map(key).collect();
     keys.sort_unstable();
     keys.dedup();
-    let row = |of: &_| {
-        let on = |cpu: bool| run.measurements.iter().find(|one| key(one) == *of && (one.device == Device::Cpu) == cpu);
-        let cell = |one: Option<&Measurement>| match one {
-            None => "–".to_owned(),
-            Some(one) => one.median().map_or_else(|| "failed".to_owned(), shown::seconds),
-        };
-        let (framework, work, size, element) = of;
-        let size = shown::grouped(*size);
-        let work = match work {
-            Work::Product => format!("product of {size} × {size} matrices"),
-            Work::Convolution => format!("training a small convolutional network, {size} samples"),
-        };
-        let speedup = on(false).and_then(|one| run.speedup(one)).map_or_else(|| "–".to_owned(), shown::times);
-        format!("| {framework}: {work} | {element} | {} | {} | {speedup} |", cell(on(true)), cell(on(false)))
+    keys.iter().map(|of| row(run.measurements.iter().filter(|one| key(one) == *of).collect(), run)).collect()
+}
+
+/// Writes what one work took in one type on all devices, of which the CPU's may be of a smaller size.
+fn row(all: Vec<&Measurement>, run: &Run) -> String {
+    let size = all.iter().map(|one| one.size).max().unwrap_or_default();
+    let cell = |one: Option<&&Measurement>| match one {
+        None => "–".to_owned(),
+        Some(one) => match one.median() {
+            None if one.error.is_some() => "failed".to_owned(),
+            None => "left out".to_owned(),
+            Some(median) if one.size == size => shown::seconds(median),
+            Some(median) => format!("{} (of {})", shown::seconds(median), shown::grouped(one.size)),
+        },
     };
-    keys.iter().map(row).collect()
+    let cpu = all.iter().find(|one| one.device == Device::Cpu);
+    let gpu = all.iter().find(|one| one.device != Device::Cpu);
+    let speedup = gpu.and_then(|one| run.against_cpu(one)).map_or_else(|| "–".to_owned(), shown::times);
+    let (framework, element) = (all[0].framework, all[0].element);
+    let grouped = shown::grouped(size);
+    let work = match all[0].work {
+        Work::Product => format!("product of {grouped} × {grouped} matrices"),
+        Work::Convolution => format!("training a small convolutional network, {grouped} samples"),
+    };
+    format!("| {framework}: {work} | {element} | {} | {} | {speedup} |", cell(cpu), cell(gpu))
 }
 
 /// Makes text safe in a line of Markdown.

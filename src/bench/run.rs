@@ -39,6 +39,19 @@ pub struct Run {
     pub workers: Vec<Workers>,
 }
 
+/// The packages that times depend on first of all.
+const MAIN_PACKAGES: [&str; 9] = [
+    "torch",
+    "tensorflow",
+    "tensorflow-macos",
+    "tensorflow-cpu",
+    "tensorflow-metal",
+    "mlx",
+    "mlx-metal",
+    "numpy",
+    "python",
+];
+
 /// A framework that could not be measured on a device to the end.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -163,6 +176,12 @@ impl Run {
         self.measurements.iter().find(same)
     }
 
+    /// Lists the packages that times depend on first of all, with their versions.
+    pub fn main_packages(&self) -> Vec<(&str, &str)> {
+        let versions = MAIN_PACKAGES.iter().filter_map(|name| self.packages.get_key_value(*name));
+        versions.map(|(name, version)| (name.as_str(), version.as_str())).collect()
+    }
+
     /// Returns how many times as fast as on the CPU something was computed; none for what the CPU did itself, or did not.
     pub fn against_cpu(&self, of: &Measurement) -> Option<f64> {
         let cpu = self.same(of, Device::Cpu).filter(|_| of.device != Device::Cpu)?;
@@ -193,21 +212,34 @@ impl Measurement {
         median(&apart).map(|apart| apart / middle)
     }
 
+    /// Returns the median as it would be for another size of the work, by what a unit takes.
+    pub fn median_for(&self, size: u64) -> Option<f64> {
+        match size == self.size {
+            true => self.median(),
+            false => self.unit().map(|unit| unit * units(self.work, size)),
+        }
+    }
+
     /// Returns how long one unit of the work takes in seconds: the multiplication of two elements, a sample. It stays much
     /// the same for works of other sizes.
     pub fn unit(&self) -> Option<f64> {
-        #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
-        let size = self.size as f64;
-        let units = match self.work {
-            Work::Product => size.powi(3),
-            Work::Convolution => size,
-        };
+        let units = units(self.work, self.size);
         self.median().filter(|_| units > 0.0).map(|median| median / units)
     }
 
     /// Returns how many times as fast this is as another device.
     pub fn speedup(&self, other: &Self) -> Option<f64> {
         Some(other.unit()? / self.unit().filter(|unit| *unit > 0.0)?)
+    }
+}
+
+/// Counts the units of a work: what its time grows with.
+fn units(work: Work, size: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "sizes are small")]
+    let size = size as f64;
+    match work {
+        Work::Product => size.powi(3),
+        Work::Convolution => size,
     }
 }
 
@@ -292,6 +324,11 @@ pub(super) mod tests {
         let cpu = Measurement { size: 1000, ..measured(Device::Cpu, &[0.08]) };
         assert!((gpu.speedup(&cpu).unwrap() - 100.0).abs() < 1e-9);
         assert_eq!(gpu.speedup(&measured(Device::Cpu, &[])), None);
+        assert!((cpu.median_for(5000).unwrap() - 10.0).abs() < 1e-9);
+        assert_eq!(cpu.median_for(1000), Some(0.08));
+        let run = run(1, vec![gpu.clone(), cpu.clone()]);
+        assert!((run.against_cpu(&gpu).unwrap() - 100.0).abs() < 1e-9);
+        assert_eq!(run.against_cpu(&cpu), None);
     }
 
     #[test]

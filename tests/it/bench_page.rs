@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use macml::bench::BatchSize;
+use macml::bench::Failure;
 use macml::bench::Measurement;
 use macml::bench::Run;
 use macml::bench::Work;
@@ -10,6 +11,7 @@ use macml::bench::Workers;
 use macml::bench::page;
 use macml::pep::Sha256;
 use macml::verify::Circumstances;
+use macml::verify::Word;
 use macml::verify::protocol::Device;
 use macml::verify::protocol::ElementType;
 use macml::verify::protocol::Framework;
@@ -34,6 +36,7 @@ fn measured(framework: Framework, work: Work, element: ElementType, device: Devi
         device_bytes: on_gpu.then_some(700 << 20),
         process_bytes: Some(1_300 << 20),
         error: None,
+        left_out: None,
     }
 }
 
@@ -70,6 +73,7 @@ fn run(at: u64) -> Run {
         memory: Some(36 << 30),
         packages: BTreeMap::from([("torch".to_owned(), "2.13.0".to_owned()), ("mlx".to_owned(), "0.32.2".to_owned())]),
         measurements,
+        failures: Vec::new(),
         batch_sizes: Vec::new(),
         workers: Vec::new(),
     }
@@ -132,16 +136,15 @@ fn a_history_is_drawn_told_and_tabled() {
     assert_eq!(page.matches("<g class=\"change\">").count(), 4 * 3);
     for told in [
         "torch 2.13.0 to 2.14.1",
-        "macOS 15.6.1 to macOS 26.1",
-        "chip Apple M3 Max to Apple M5 Max; memory 36 GiB to 128 GiB; another lock; another machine",
+        "system macOS 15.6.1 to macOS 26.1",
+        "processor Apple M3 Max to Apple M5 Max; memory 36 GiB to 128 GiB; macml.lock",
     ] {
         assert!(text.contains(told), "`{told}` is not in\n{text}");
     }
-    assert!(!text.contains("torch 2.13.0 to 2.14.1; another lock"), "the packages say it");
     // No line leads from one machine to the other.
     let line = page.lines().find(|line| line.starts_with("<path class=\"line gpu float32\" d=\"M9")).unwrap();
     assert_eq!(line.matches('M').count(), 2, "{line}");
-    for part in ["12.5×", "128 GiB", "mlx 0.32.2, torch 2.14.1", "700 MiB", "8,192", "47 %", "4.40 s", "470 ms"] {
+    for part in ["12.5×", "128 GiB", "torch 2.14.1, mlx 0.32.2", "700 MiB", "8,192", "47 %", "4.40 s", "470 ms"] {
         assert!(text.contains(part), "`{part}` is not in\n{text}");
     }
     assert!(text.contains("Made by macml") && text.contains("12 runs from 2026-11-30 to 2026-12-11"), "{text}");
@@ -200,6 +203,42 @@ fn odd_histories_are_pages_too() {
     let page = check("many.html", &many, &["What changed (66)", "200 runs from"]);
     assert!(page.contains("<details class=\"told\">\n<summary>What changed"), "closed");
     assert!(page.len() < 2 << 20, "{}", page.len());
+}
+
+/// The CPU takes a smaller size where the whole one would take too long; some works are left out, some break.
+#[test]
+fn other_sizes_and_what_is_missing_are_told() {
+    let mut runs = vec![run(0), run(1)];
+    for one in runs.iter_mut().flat_map(|run| &mut run.measurements) {
+        if one.device == Device::Cpu && one.error.is_none() {
+            one.size = if one.work == Work::Product { 1000 } else { 512 };
+        }
+        if one.error.take().is_some() {
+            one.left_out = Some("even size 500 would take about 40 s each time".to_owned());
+        }
+    }
+    runs[1].failures.push(Failure {
+        framework: Framework::Tensorflow,
+        device: Device::Mps,
+        word: Word::Crashed,
+        sentence: "was ended by signal 6 (abort)".to_owned(),
+    });
+    let page = page(&runs);
+    keep("sizes.html", &page);
+    let text = well_formed(&page);
+    for part in [
+        "CPU float32 (1,000)",
+        "torch: product of 5,000 × 5,000 matrices",
+        "its time is reckoned up to 5,000",
+        "left out: even size 500",
+        "tensorflow on the GPU: was ended by signal 6 (abort)",
+        // 285 ms and 322 ms for a product of which 125 make the whole one; 12.5 times 125.
+        "of size 1,000",
+        "1562×",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
+    }
+    assert!(!text.contains("failed:"), "{text}");
 }
 
 #[test]

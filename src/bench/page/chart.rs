@@ -23,6 +23,8 @@ const LOGARITHMIC: f64 = 5.0;
 /// Where a time and a run are drawn.
 struct Scale {
     runs: usize,
+    /// For which size of the work times are drawn.
+    size: u64,
     low: f64,
     high: f64,
     logarithmic: bool,
@@ -30,8 +32,9 @@ struct Scale {
 
 /// Draws a panel. `id` is that of its heading, `described` that of the table with the same numbers.
 pub(super) fn draw(panel: &Panel<'_>, runs: &[&Run], changes: &[Change], id: &str, described: &str) -> String {
-    let medians = panel.series.iter().flat_map(|series| series.points.iter().flatten()).filter_map(|one| one.median());
-    let scale = Scale::of(runs.len(), medians);
+    let medians = panel.series.iter().flat_map(|series| series.points.iter().flatten());
+    let medians = medians.filter_map(|one| one.median_for(panel.size));
+    let scale = Scale::of(runs.len(), panel.size, medians);
     let mut svg = String::new();
     let out = &mut svg;
     put(
@@ -125,7 +128,7 @@ fn line(out: &mut String, scale: &Scale, series: &Series<'_>, changes: &[Change]
     let mut pen_down = false;
     for (run, point) in series.points.iter().enumerate() {
         pen_down &= !changes.iter().any(|change| change.run == run && change.machine);
-        match point.and_then(Measurement::median) {
+        match point.and_then(|measured| measured.median_for(scale.size)) {
             None => pen_down = false,
             Some(median) => {
                 let command = if pen_down { 'L' } else { 'M' };
@@ -147,14 +150,18 @@ fn points(out: &mut String, scale: &Scale, series: &Series<'_>, runs: &[&Run]) {
         let Some(measured) = measured else { continue };
         let x = scale.x(run);
         let who = format!("{}, {}", shown::minute(runs[run].when), name(series));
-        match measured.median() {
-            Some(median) => {
-                let title = escaped(&format!("{who}: {}", spread(measured, median)));
-                let drawn = mark(series, x, scale.y(median), size, &format!("<title>{title}</title>"));
+        match measured.median().zip(measured.median_for(scale.size)) {
+            Some((median, drawn)) => {
+                let other = match measured.size == scale.size {
+                    true => String::new(),
+                    false => format!(", of size {}", shown::grouped(measured.size)),
+                };
+                let title = escaped(&format!("{who}: {}{other}", spread(measured, median)));
+                let drawn = mark(series, x, scale.y(drawn), size, &format!("<title>{title}</title>"));
                 put(out, &drawn);
             }
             None => {
-                let said = measured.error.as_deref().unwrap_or("no times");
+                let said = measured.error.as_deref().or(measured.left_out.as_deref()).unwrap_or("no times");
                 let (title, y) = (escaped(&format!("{who}: {said}")), HEIGHT - BOTTOM - 9.0);
                 put(out, &cross(&classes(series, "failed"), (x, y), size, &format!("<title>{title}</title>")));
             }
@@ -222,16 +229,16 @@ fn label(seconds: f64) -> String {
 }
 
 impl Scale {
-    fn of(runs: usize, medians: impl Iterator<Item = f64>) -> Self {
+    fn of(runs: usize, size: u64, medians: impl Iterator<Item = f64>) -> Self {
         let usable = medians.filter(|median| median.is_finite() && *median > 0.0);
         let (least, most) = usable.fold((f64::INFINITY, 0.0), |(least, most), one| (one.min(least), one.max(most)));
         if most == 0.0 {
             // Nothing but errors.
-            return Self { runs, low: 0.0, high: f64::INFINITY, logarithmic: false };
+            return Self { runs, size, low: 0.0, high: f64::INFINITY, logarithmic: false };
         }
         match most / least >= LOGARITHMIC {
-            true => Self { runs, low: least / 1.4, high: most * 1.4, logarithmic: true },
-            false => Self { runs, low: 0.0, high: most * 1.15, logarithmic: false },
+            true => Self { runs, size, low: least / 1.4, high: most * 1.4, logarithmic: true },
+            false => Self { runs, size, low: 0.0, high: most * 1.15, logarithmic: false },
         }
     }
 
@@ -282,7 +289,7 @@ mod tests {
     #[test]
     fn ticks_are_few_and_round() {
         let labels = |times: &[f64]| -> Vec<String> {
-            Scale::of(3, times.iter().copied()).ticks().into_iter().map(label).collect()
+            Scale::of(3, 1, times.iter().copied()).ticks().into_iter().map(label).collect()
         };
         assert_eq!(labels(&[0.012, 0.25]), ["10 ms", "20 ms", "50 ms", "100 ms", "200 ms"]);
         assert_eq!(labels(&[0.3, 0.4]), ["0", "100 ms", "200 ms", "300 ms", "400 ms"]);
@@ -290,7 +297,7 @@ mod tests {
         assert_eq!(labels(&[]), Vec::<String>::new());
         for least in [1e-6, 3.7e-4, 0.02, 1.9, 77.0] {
             for ratio in [1.0, 1.3, 4.9, 5.0, 60.0, 5e3, 1e6] {
-                let ticks = Scale::of(2, [least, least * ratio].into_iter()).ticks();
+                let ticks = Scale::of(2, 1, [least, least * ratio].into_iter()).ticks();
                 assert!((2..=9).contains(&ticks.len()), "{least} × {ratio}: {ticks:?}");
             }
         }
@@ -299,11 +306,11 @@ mod tests {
     #[test]
     fn what_takes_longer_is_drawn_higher_and_inside() {
         for times in [[0.1, 0.2], [0.001, 3.0]] {
-            let scale = Scale::of(2, times.into_iter());
+            let scale = Scale::of(2, 1, times.into_iter());
             let [short, long] = times.map(|time| scale.y(time));
             assert!(TOP <= long && long < short && short <= HEIGHT - BOTTOM);
         }
-        let x: Vec<f64> = (0..200).map(|run| Scale::of(200, [1.0].into_iter()).x(run)).collect();
+        let x: Vec<f64> = (0..200).map(|run| Scale::of(200, 1, [1.0].into_iter()).x(run)).collect();
         assert!(x[0] > LEFT && x[199] < WIDTH - RIGHT && x.is_sorted());
     }
 }

@@ -1,9 +1,9 @@
 //! Runs as series of medians, and what changed between one run and the next. Draws nothing.
 
+use crate::bench::compare;
 use crate::bench::run::Measurement;
 use crate::bench::run::Run;
 use crate::bench::run::Work;
-use crate::bench::shown;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::ElementType;
 use crate::verify::protocol::Framework;
@@ -13,7 +13,10 @@ use crate::verify::protocol::Framework;
 pub(super) struct Panel<'r> {
     pub(super) framework: Framework,
     pub(super) work: Work,
+    /// The largest size that was measured; times of smaller ones are reckoned up to it.
     pub(super) size: u64,
+    /// Whether there are smaller ones.
+    pub(super) sizes_differ: bool,
     pub(super) series: Vec<Series<'r>>,
 }
 
@@ -42,12 +45,12 @@ pub(super) fn panels<'r>(runs: &[&'r Run]) -> Vec<Panel<'r>> {
     let mut panels: Vec<Panel<'r>> = Vec::new();
     for (at, run) in runs.iter().enumerate() {
         for measured in &run.measurements {
-            let Measurement { framework, work, size, .. } = *measured;
-            let same = |panel: &&mut Panel<'_>| (panel.framework, panel.work, panel.size) == (framework, work, size);
+            let Measurement { framework, work, .. } = *measured;
+            let same = |panel: &&mut Panel<'_>| (panel.framework, panel.work) == (framework, work);
             let panel = match panels.iter_mut().find(same) {
                 Some(panel) => panel,
                 None => {
-                    panels.push(Panel { framework, work, size, series: Vec::new() });
+                    panels.push(Panel { framework, work, size: 0, sizes_differ: false, series: Vec::new() });
                     panels.last_mut().expect("one was just added")
                 }
             };
@@ -63,8 +66,15 @@ pub(super) fn panels<'r>(runs: &[&'r Run]) -> Vec<Panel<'r>> {
             series.points[at] = Some(measured);
         }
     }
-    panels.sort_by_key(|panel| (panel.framework, panel.work, panel.size));
-    panels.iter_mut().for_each(|panel| panel.series.sort_by_key(|series| (series.device, series.element)));
+    panels.sort_by_key(|panel| (panel.framework, panel.work));
+    for panel in &mut panels {
+        panel.series.sort_by_key(|series| (series.device, series.element));
+        let all = || panel.series.iter().flat_map(|series| series.points.iter().flatten());
+        let timed = || all().filter(|one| !one.seconds.is_empty()).map(|one| one.size);
+        let size = timed().max().or(all().map(|one| one.size).max()).unwrap_or_default();
+        panel.sizes_differ = timed().any(|one| one != size);
+        panel.size = size;
+    }
     panels
 }
 
@@ -72,48 +82,31 @@ pub(super) fn panels<'r>(runs: &[&'r Run]) -> Vec<Panel<'r>> {
 pub(super) fn changes(runs: &[&Run]) -> Vec<Change> {
     let pairs = runs.windows(2).enumerate();
     let change = |(at, pair): (usize, &[&Run])| {
-        let (machine, other) = between(pair[0], pair[1]);
-        let different = !machine.is_empty();
-        let what: Vec<String> = machine.into_iter().chain(other).collect();
-        (!what.is_empty()).then_some(Change { run: at + 1, what, machine: different })
+        let changes = compare::changes(pair[0], pair[1]);
+        let machine = !pair[0].is_of_machine(pair[1]);
+        (!changes.is_empty()).then(|| Change { run: at + 1, what: phrases(&changes), machine })
     };
     pairs.filter_map(change).collect()
 }
 
-/// Says what of the machine is not the same, and what else.
-fn between(before: &Run, after: &Run) -> (Vec<String>, Vec<String>) {
-    let (then, now) = (&before.circumstances, &after.circumstances);
-    let named = |text: &str| if text.is_empty() { "unknown".to_owned() } else { text.to_owned() };
-    let mut machine = Vec::new();
-    if then.chip != now.chip {
-        machine.push(format!("chip {} to {}", named(&then.chip), named(&now.chip)));
-    }
-    if let (Some(then), Some(now)) = (before.memory, after.memory)
-        && shown::memory(then) != shown::memory(now)
-    {
-        machine.push(format!("memory {} to {}", shown::memory(then), shown::memory(now)));
-    }
-    let mut other = Vec::new();
-    if then.system != now.system {
-        other.push(format!("{} to {}", named(&then.system), named(&now.system)));
-    }
-    let packages = packages(before, after);
-    if then.lock != now.lock && packages.is_empty() {
-        other.push("another lock".to_owned());
-    }
-    other.extend(packages);
-    (machine, other)
-}
-
-fn packages(before: &Run, after: &Run) -> Vec<String> {
-    let mut names: Vec<&String> = before.packages.keys().chain(after.packages.keys()).collect();
-    names.sort();
-    names.dedup();
-    let change = |name: &String| match (before.packages.get(name), after.packages.get(name)) {
-        (Some(then), Some(now)) if then != now => Some(format!("{name} {then} to {now}")),
-        (None, Some(now)) => Some(format!("{name} {now} came")),
-        (Some(then), None) => Some(format!("{name} {then} went")),
-        _ => None,
+/// Says what changed, what is not a package first, and of many packages how many more.
+fn phrases(changes: &[compare::Change]) -> Vec<String> {
+    const MOST: usize = 8;
+    let main = ["processor", "memory", "system", "macml.lock", "torch", "tensorflow", "tensorflow-metal", "mlx", "python"];
+    let mut sorted: Vec<_> = changes.iter().collect();
+    sorted.sort_by_key(|change| main.iter().position(|name| *name == change.what).unwrap_or(main.len()));
+    let phrase = |change: &&compare::Change| {
+        let what = &change.what;
+        match (&change.before, &change.now) {
+            (Some(before), Some(now)) => format!("{what} {before} to {now}"),
+            (None, Some(now)) => format!("{what} {now} came"),
+            (Some(before), None) => format!("{what} {before} went"),
+            (None, None) => what.clone(),
+        }
     };
-    names.into_iter().filter_map(change).collect()
+    let mut phrases: Vec<String> = sorted.iter().take(MOST).map(phrase).collect();
+    if let Some(more @ 1..) = changes.len().checked_sub(MOST) {
+        phrases.push(format!("and {more} more"));
+    }
+    phrases
 }

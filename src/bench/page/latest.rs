@@ -24,14 +24,11 @@ pub(super) fn facts(html: &mut String, run: &Run) {
         true => "unknown".to_owned(),
         false => devices.join(", "),
     };
-    let processors = run.measurements.iter().filter(|measured| measured.device == Device::Cpu);
-    let processor = processors.filter_map(|measured| measured.device_name.as_deref()).next();
-    let chip = Some(circumstances.chip.as_str()).filter(|chip| !chip.is_empty()).or(processor).unwrap_or("unknown");
-    let packages = run.packages.iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>();
+    let packages = run.main_packages().iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>();
     let lock = circumstances.lock.as_ref().map(|lock| lock.to_string());
     let facts = [
         ("Latest run", Some(format!("{} UTC", shown::minute(run.when)))),
-        ("Processor", Some(chip.to_owned())),
+        ("Processor", Some(run.processor().unwrap_or("unknown").to_owned())),
         ("GPU", Some(gpu)),
         ("System", Some(circumstances.system.clone())),
         ("Memory", run.memory.map(shown::memory)),
@@ -50,6 +47,14 @@ pub(super) fn facts(html: &mut String, run: &Run) {
 /// Writes the times of a run.
 pub(super) fn times(html: &mut String, run: &Run) {
     line(html, "<section aria-labelledby=\"latest\">\n<h2 id=\"latest\">The latest run</h2>");
+    if !run.failures.is_empty() {
+        line(html, "<ul class=\"list\">");
+        for failure in &run.failures {
+            let (framework, place, said) = (failure.framework, chart::place(failure.device), escaped(&failure.sentence));
+            line(html, &format!("<li class=\"bad\">{framework} on the {place}: {said}</li>"));
+        }
+        line(html, "</ul>");
+    }
     if run.measurements.is_empty() {
         line(html, "<p>It measured no times.</p>\n</section>");
         return;
@@ -68,19 +73,25 @@ pub(super) fn times(html: &mut String, run: &Run) {
         ],
     );
     let mut sorted: Vec<&Measurement> = run.measurements.iter().collect();
-    sorted.sort_by_key(|one| (one.framework, one.work, one.size, one.element, std::cmp::Reverse(one.device)));
-    let group = |one: &Measurement| (one.framework, one.work, one.size);
+    sorted.sort_by_key(|one| (one.framework, one.work, one.element, std::cmp::Reverse(one.device)));
+    let group = |one: &Measurement| (one.framework, one.work);
+    // On the CPU a smaller size may have been taken.
+    let whole = |of: &Measurement| sorted.iter().filter(|one| group(one) == group(of)).map(|one| one.size).max();
     for (at, measured) in sorted.iter().enumerate() {
         if at == 0 || group(sorted[at - 1]) != group(measured) {
-            let named = format!("{}: {}", measured.framework, work(measured.work, measured.size));
+            let named = format!("{}: {}", measured.framework, work(measured.work, whole(measured).unwrap_or(measured.size)));
             line(html, &format!("</tbody>\n<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"7\">{named}</th></tr>"));
         }
-        let head = format!("<th scope=\"row\">{} {}</th>", chart::place(measured.device), measured.element);
+        let size = match whole(measured) == Some(measured.size) || measured.median().is_none() {
+            true => String::new(),
+            false => format!(" <span class=\"quiet\">({})</span>", shown::grouped(measured.size)),
+        };
+        let head = format!("<th scope=\"row\">{} {}{size}</th>", chart::place(measured.device), measured.element);
         let cells = match measured.median() {
             Some(median) => {
                 let cells = [
                     shown::seconds(median),
-                    run.speedup(measured).map_or_else(|| NOTHING.to_owned(), shown::times),
+                    run.against_cpu(measured).map_or_else(|| NOTHING.to_owned(), shown::times),
                     shown::seconds(measured.warm_up),
                     measured.transfer.map_or_else(|| NOTHING.to_owned(), shown::seconds),
                     measured.device_bytes.map_or_else(|| NOTHING.to_owned(), shown::memory),
@@ -88,10 +99,13 @@ pub(super) fn times(html: &mut String, run: &Run) {
                 ];
                 cells.map(|cell| format!("<td class=\"number\">{cell}</td>")).concat()
             }
-            None => {
-                let said = measured.error.as_deref().unwrap_or("no times");
-                format!("<td class=\"bad\" colspan=\"6\">failed: {}</td>", escaped(said))
-            }
+            None => match &measured.error {
+                Some(said) => format!("<td class=\"bad\" colspan=\"6\">failed: {}</td>", escaped(said)),
+                None => {
+                    let said = measured.left_out.as_deref().unwrap_or("no times");
+                    format!("<td class=\"quiet\" colspan=\"6\">left out: {}</td>", escaped(said))
+                }
+            },
         };
         line(html, &format!("<tr>{head}{cells}</tr>"));
     }

@@ -144,9 +144,13 @@ fn figure(html: &mut String, at: usize, panel: &Panel<'_>, runs: &[&Run], change
     let measured = || panel.series.iter().flat_map(|series| series.points.iter().flatten());
     let (timed, failed) = (measured().any(|one| one.median().is_some()), measured().any(|one| one.median().is_none()));
     if failed {
-        line(html, &format!("<li>{}failed</li>", chart::failed_swatch()));
+        line(html, &format!("<li>{}no time</li>", chart::failed_swatch()));
     }
     line(html, "</ul>");
+    if panel.sizes_differ {
+        let size = shown::grouped(panel.size);
+        line(html, &format!("<p class=\"quiet\">Where a smaller size was measured, its time is reckoned up to {size}.</p>"));
+    }
     match timed {
         true => html.push_str(&chart::draw(panel, runs, changes, &heading, &table)),
         false => line(html, "<p class=\"bad\">No run has a time of it.</p>"),
@@ -160,9 +164,10 @@ fn figure(html: &mut String, at: usize, panel: &Panel<'_>, runs: &[&Run], change
     for (at, run) in runs.iter().enumerate().rev() {
         let cell = |points: &[Option<&super::Measurement>]| match points[at] {
             None => "<td class=\"number\">\u{2013}</td>".to_owned(),
-            Some(measured) => match measured.median() {
+            Some(measured) => match measured.median_for(panel.size) {
                 Some(median) => format!("<td class=\"number\">{}</td>", shown::seconds(median)),
-                None => "<td class=\"number\">failed</td>".to_owned(),
+                None if measured.error.is_some() => "<td class=\"number\">failed</td>".to_owned(),
+                None => "<td class=\"number\">left out</td>".to_owned(),
             },
         };
         let cells = panel.series.iter().map(|series| cell(&series.points)).collect::<String>();
