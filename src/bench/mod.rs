@@ -7,13 +7,16 @@
 //!
 //! Times are judged only against times of the same machine. Knows nothing of manifests, indexes and solving.
 
+pub mod batch_sizes;
 pub mod protocol;
 pub mod readme;
 pub mod shown;
+pub mod workers;
 
 mod compare;
 mod history;
 mod page;
+mod pressure;
 mod probe;
 mod run;
 

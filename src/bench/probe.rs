@@ -26,13 +26,18 @@ pub struct Answer {
 
 /// Makes the probe that measures a framework; none for one that computes nothing by itself.
 pub fn probe(framework: Framework, subject: &Subject) -> Option<Probe> {
+    script(framework, "", subject)
+}
+
+/// Makes a probe that has the works of a framework, with a text in between that may measure them in its own way.
+pub(super) fn script(framework: Framework, between: &str, subject: &Subject) -> Option<Probe> {
     let own = match framework {
         Framework::Torch => include_str!("probes/torch.py"),
         Framework::Tensorflow => include_str!("probes/tensorflow.py"),
         Framework::Mlx => include_str!("probes/mlx.py"),
         Framework::Coremltools => return None,
     };
-    let text = format!("{}\n\n{own}", include_str!("probes/measure.py"));
+    let text = format!("{}\n\n{between}\n\n{own}", include_str!("probes/measure.py"));
     Some(Probe::script(framework, &text, &subject.interpreter, subject.vars.clone()))
 }
 

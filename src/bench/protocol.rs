@@ -91,6 +91,22 @@ const BEGIN: u64 = 150;
 /// After so many seconds it is killed.
 const END: u64 = 270;
 
+/// Makes what every probe is asked, without questions and for float32 alone.
+pub(super) fn base(framework: Framework, device: Device, memory: u64, limits: Limits) -> protocol::Request {
+    protocol::Request {
+        protocol: protocol::PROTOCOL,
+        framework,
+        release: None,
+        device,
+        seed: 7,
+        questions: Vec::new(),
+        types: vec![ElementType::Float32],
+        sizes: Sizes::for_memory(memory),
+        limits,
+        tolerances: Tolerances::default(),
+    }
+}
+
 impl Request {
     /// Asks for every work in float32 and float16, in sizes that `memory` bytes bear and in those of an earlier run.
     pub fn new(framework: Framework, device: Device, memory: u64, before: Option<&Run>) -> Self {
@@ -106,18 +122,8 @@ impl Request {
             Case::new(work, element, memory, earlier.map(|one| one.size))
         });
         let cases = cases.collect();
-        let base = protocol::Request {
-            protocol: protocol::PROTOCOL,
-            framework,
-            release: None,
-            device,
-            seed: 7,
-            questions: Vec::new(),
-            types,
-            sizes: Sizes::for_memory(memory),
-            limits: Limits { begin: BEGIN, end: END },
-            tolerances: Tolerances::default(),
-        };
+        let limits = Limits { begin: BEGIN, end: END };
+        let base = protocol::Request { types, ..base(framework, device, memory, limits) };
         Self { base, batch: 128, cases }
     }
 }
