@@ -9,7 +9,9 @@ use macml::bench::Run;
 use macml::bench::Work;
 use macml::bench::Workers;
 use macml::bench::page;
+use macml::bench::readme;
 use macml::pep::Sha256;
+use macml::sys::fs::Written;
 use macml::verify::Circumstances;
 use macml::verify::Word;
 use macml::verify::protocol::Device;
@@ -273,4 +275,66 @@ fn numbers_that_are_none_are_not_drawn() {
         (measured.warm_up, measured.transfer) = (odd, Some(odd));
     }
     well_formed(&page(&[one, run(1)]));
+}
+
+#[test]
+fn the_block_of_a_readme_is_replaced_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let (real, link) = (at("docs.md"), at("README.md"));
+    let around = ("\u{feff}# x\r\n\r\n<!-- macml bench -->\r\n", "<!-- /macml bench -->\r\nno end");
+    std::fs::write(&real, format!("{}old\r\n{}", around.0, around.1)).unwrap();
+    std::os::unix::fs::symlink("docs.md", &link).unwrap();
+    assert_eq!(readme::write(&link, &history()[11]).unwrap(), Written::Changed);
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    let text = std::fs::read_to_string(&real).unwrap();
+    let block = text.strip_prefix(around.0).unwrap().strip_suffix(around.1).unwrap();
+    assert_eq!(block.matches('\n').count(), block.matches("\r\n").count());
+    insta::assert_snapshot!(block.replace("\r\n", "\n"), @r"
+    Apple M5 Max, 128 GiB, macOS 26.1; torch 2.14.1, mlx 0.32.2, measured on 2026-12-11
+
+    | Work | Type | CPU | GPU | GPU against CPU |
+    | --- | --- | ---: | ---: | ---: |
+    | torch: product of 5,000 × 5,000 matrices | float32 | 403 ms | 32.2 ms | 12.5× |
+    | torch: product of 5,000 × 5,000 matrices | float16 | failed | 19.3 ms | – |
+    | torch: training a small convolutional network, 2,048 samples | float32 | 2.47 s | 198 ms | 12.5× |
+    | torch: training a small convolutional network, 2,048 samples | float16 | failed | 119 ms | – |
+    | mlx: product of 5,000 × 5,000 matrices | float32 | 322 ms | 25.8 ms | 12.5× |
+    | mlx: product of 5,000 × 5,000 matrices | float16 | 193 ms | 15.5 ms | 12.5× |
+    | mlx: training a small convolutional network, 2,048 samples | float32 | 1.98 s | 158 ms | 12.5× |
+    | mlx: training a small convolutional network, 2,048 samples | float16 | 1.19 s | 94.8 ms | 12.5× |
+    ");
+    // The same run again writes nothing.
+    assert_eq!(readme::write(&link, &history()[11]).unwrap(), Written::Unchanged);
+    // What was left out, what failed and what has another size is told.
+    let mut odd = run(0);
+    odd.measurements.retain(|one| one.framework == Framework::Torch && one.work == Work::Product);
+    odd.measurements[0].size = 2500;
+    odd.measurements.truncate(3);
+    insta::assert_snapshot!(readme::block(&odd), @r"
+
+    Apple M3 Max, 36 GiB, macOS 15.6.1; torch 2.13.0, mlx 0.32.2, measured on 2026-11-30
+
+    | Work | Type | CPU | GPU | GPU against CPU |
+    | --- | --- | ---: | ---: | ---: |
+    | torch: product of 5,000 × 5,000 matrices | float32 | 285 ms (of 2,500) | 22.8 ms | 100× |
+    | torch: product of 5,000 × 5,000 matrices | float16 | failed | – | – |
+    ");
+
+    // What cannot be done is said with file and line, and changes nothing.
+    let refused = |bytes: &[u8], expected: &str| {
+        std::fs::write(&real, bytes).unwrap();
+        let error = readme::write(&link, &run(0)).unwrap_err().to_string();
+        assert_eq!(error.replace(folder.path().to_str().unwrap(), ""), expected);
+        assert_eq!(std::fs::read(&real).unwrap(), bytes);
+    };
+    refused(b"# x\n", "`/README.md`: has no line `<!-- macml bench -->`");
+    let twice = b"<!-- macml bench -->\n<!-- /macml bench -->\n<!-- macml bench -->\n";
+    refused(twice, "`/README.md`:3: `<!-- macml bench -->` stands there a second time, after line 1");
+    refused(b"\n<!-- /macml bench -->\n", "`/README.md`:2: `<!-- /macml bench -->` has no `<!-- macml bench -->` before it");
+    refused(b"# x\n<!-- macml bench -->\n\xff", "`/README.md` is not UTF-8 text (line 3)");
+    refused("\u{feff}x".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>().as_slice(), "`/README.md` is not UTF-8 text (line 1)");
+    let error = readme::write(&at("absent.md"), &run(0)).unwrap_err().to_string();
+    assert!(error.starts_with("there is no `") && error.ends_with("absent.md`"), "{error}");
+    assert!(!at("absent.md").exists());
 }

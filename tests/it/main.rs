@@ -54,8 +54,10 @@ mod generations;
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
 mod matrix;
-// The page of the benchmark: structure, hostile words, odd histories.
+// The page of the benchmark, and its block in a README: structure, hostile words, odd histories.
 mod bench_page;
+// Batch sizes and data-loader workers in real frameworks (live).
+mod live_bench_modes;
 // Probes that answer well, answer badly, break, hang and lie, through the real runner.
 mod verify;
 // Our probes in real frameworks, on this machine's processor (live).
