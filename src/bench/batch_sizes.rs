@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::pressure::Reading;
 use super::protocol;
-use super::run::{BatchSize, Failure};
+use super::run::{BatchSize, Failure, median};
 use super::shown;
 use crate::verify::Answered;
 use crate::verify::Ended;
@@ -31,7 +31,7 @@ const FIRST: u64 = 16;
 /// The largest: more samples than anybody trains at once.
 const LAST: u64 = 1 << 20;
 
-/// When a rate is so much less than the best, larger batches are of no use.
+/// When two rates are so much less than the best, larger batches are of no use.
 const SLOWER: f64 = 0.7;
 
 /// How long all sizes of one framework may take together.
@@ -286,10 +286,9 @@ impl Course {
         let device = batch.device_bytes.unwrap_or(0);
         // A Mac's GPU has no other memory; whether its part counts as the process's is not for sure, so both are added.
         let bytes = if own { device } else { process + device };
-        let seconds: f64 = batch.seconds.iter().sum();
         #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
-        let rate = (samples * batch.seconds.len() as u64) as f64 / seconds;
-        let rate = Some(rate).filter(|rate| rate.is_finite() && batch.error.is_none());
+        let rate = median(&batch.seconds).map(|seconds| samples as f64 / seconds);
+        let rate = rate.filter(|rate| rate.is_finite() && batch.error.is_none());
         let readings = || batch.during.iter().chain([&batch.before]);
         let pressure = readings().filter_map(Reading::pressure).max_by(f64::total_cmp);
         self.sizes.push(BatchSize { rate, device_bytes: batch.device_bytes, pressure, ..self.nothing(samples) });
@@ -300,9 +299,11 @@ impl Course {
             return Err(Stop::Pressure(words));
         }
         if let Some(rate) = rate {
-            let best = self.tried.iter().copied().max_by(|one, other| one.rate.total_cmp(&other.rate));
             self.tried.push(Taken { samples, bytes, rate });
-            if let Some(best) = best.filter(|best| rate < best.rate * SLOWER) {
+            let best = self.tried.iter().copied().max_by(|one, other| one.rate.total_cmp(&other.rate));
+            // One that is slow may have been disturbed.
+            let slow = |best: &Taken| self.tried.iter().rev().take(2).all(|one| one.rate < best.rate * SLOWER);
+            if let Some(best) = best.filter(slow) {
                 return Err(Stop::Slower { now: rate, best: best.rate, samples: best.samples });
             }
         }
@@ -441,7 +442,8 @@ mod tests {
     fn a_rate_that_falls_ends_it() {
         let mut mac = course(Device::Mps, 64 * GIB);
         assert_eq!(mac.weigh(on_mac(16, GIB, 100.0, 80, (1, 75))), Ok(Next::Try(32)));
-        assert_eq!(mac.weigh(on_mac(32, GIB, 90.0, 80, (1, 75))), Ok(Next::Try(64)));
+        // Once it may have been disturbed.
+        assert_eq!(mac.weigh(on_mac(32, GIB, 50.0, 80, (1, 75))), Ok(Next::Try(64)));
         let stop = mac.weigh(on_mac(64, GIB, 60.0, 80, (1, 75))).unwrap_err();
         assert_eq!(stop.to_string(), "60.0 samples/s after 100 samples/s with 16 at once");
     }

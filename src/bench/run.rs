@@ -251,7 +251,7 @@ impl Workers {
 }
 
 /// Returns the middle of numbers.
-fn median(numbers: &[f64]) -> Option<f64> {
+pub(super) fn median(numbers: &[f64]) -> Option<f64> {
     let mut numbers = numbers.to_vec();
     numbers.sort_by(f64::total_cmp);
     let middle = numbers.len() / 2;
