@@ -147,6 +147,11 @@ impl Run {
         chip.or_else(|| self.measurements.iter().find(named)?.device_name.as_deref())
     }
 
+    /// Returns whether anything was measured.
+    pub fn has_times(&self) -> bool {
+        self.measurements.iter().any(|one| !one.seconds.is_empty())
+    }
+
     /// Returns whether two runs are of the same kind of machine: the same processor with as much memory.
     pub fn is_of_machine(&self, other: &Self) -> bool {
         // The kernel keeps a part for itself, which is another one with another kernel.
@@ -161,6 +166,13 @@ impl Run {
             (one.framework, one.work, one.element, one.device) == (like.framework, like.work, like.element, device)
         };
         self.measurements.iter().find(same)
+    }
+}
+
+impl Failure {
+    /// Returns whether it happened before anything could be computed.
+    pub fn is_before_all(&self) -> bool {
+        self.word <= Word::NoDevice
     }
 }
 
