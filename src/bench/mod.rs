@@ -23,5 +23,5 @@ mod run;
 pub use compare::{Change, Comparison, OTHER_SIZE, Row, SPREADS, TOLERANCE, Trend, compare};
 pub use history::{History, Unread, Which};
 pub use page::page;
-pub use probe::{Answer, measure, probe};
+pub use probe::{Answer, Found, Job, measure, measure_all, probe};
 pub use run::{BatchSize, Failure, Measurement, Run, Work, Workers};

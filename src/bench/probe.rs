@@ -1,7 +1,10 @@
 //! Measuring a framework on a device, in a child process of its own: whatever becomes of that is an answer.
 
+use std::collections::BTreeMap;
+
 use super::protocol::{Measured, Request};
-use super::run::{Failure, Measurement};
+use super::run::{Failure, Measurement, Run};
+use crate::pep::Version;
 use crate::verify::Answered;
 use crate::verify::Printed;
 use crate::verify::Probe;
@@ -10,18 +13,71 @@ use crate::verify::Transcript;
 use crate::verify::Verdict;
 use crate::verify::Word;
 use crate::verify::judge;
+use crate::verify::protocol::Device;
 use crate::verify::protocol::Event;
 use crate::verify::protocol::Framework;
 use crate::verify::protocol::ProbeKind;
 use crate::verify::protocol::Skipped;
+
+/// What to measure, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct Job<'a> {
+    /// The environment.
+    pub subject: &'a Subject,
+    /// The device, beside the CPU.
+    pub device: Device,
+    /// The memory of the machine in bytes.
+    pub memory: u64,
+    /// An earlier run, whose sizes are taken again.
+    pub before: Option<&'a Run>,
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Found {
+    /// The times.
+    pub measurements: Vec<Measurement>,
+    /// What broke.
+    pub failures: Vec<Failure>,
+    /// What the probes said of versions, by package.
+    pub versions: BTreeMap<String, String>,
+}
 
 /// What came of measuring one framework on one device.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     /// The times, as far as there are any.
     pub measurements: Vec<Measurement>,
+    /// What the probe said of versions, by package.
+    pub versions: BTreeMap<String, String>,
     /// How the probe did: whether it could load the framework, had its device, and came to its end.
     pub verdict: Verdict,
+}
+
+/// Measures every framework of an environment, on the device and on the CPU; `tell` is called before each.
+///
+/// The device comes first: of a framework that does not have it nothing is measured, since there would be nothing to
+/// compare.
+pub fn measure_all(job: &Job<'_>, tell: &mut dyn FnMut(Framework, &Version, Device)) -> Found {
+    let mut found = Found::default();
+    for (framework, version) in job.subject.frameworks() {
+        let Some(probe) = probe(framework, job.subject) else { continue };
+        let devices = if job.device == Device::Cpu { vec![Device::Cpu] } else { vec![job.device, Device::Cpu] };
+        for device in devices {
+            tell(framework, &version, device);
+            let request = Request::new(framework, device, job.memory, job.before);
+            let answer = measure(&probe, &request);
+            let failure = answer.failure();
+            found.versions.extend(answer.versions);
+            found.measurements.extend(answer.measurements);
+            let useless = failure.as_ref().is_some_and(Failure::is_before_all);
+            found.failures.extend(failure);
+            if useless {
+                break;
+            }
+        }
+    }
+    found
 }
 
 /// Makes the probe that measures a framework; none for one that computes nothing by itself.
@@ -73,7 +129,8 @@ impl Answer {
             let Event::Skipped(skipped) = event else { continue };
             measurements.extend(left_out(request, skipped, name.clone()));
         }
-        Self { measurements, verdict }
+        let versions = transcript.hello().map(|hello| hello.versions.clone()).unwrap_or_default();
+        Self { measurements, versions, verdict }
     }
 
     /// Returns what broke; what was left out for want of time is told with the measurements.

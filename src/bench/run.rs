@@ -160,6 +160,11 @@ impl Run {
         chip.or_else(|| self.measurements.iter().find(named)?.device_name.as_deref())
     }
 
+    /// Returns whether anything was measured.
+    pub fn has_times(&self) -> bool {
+        self.measurements.iter().any(|one| !one.seconds.is_empty())
+    }
+
     /// Returns whether two runs are of the same kind of machine: the same processor with as much memory.
     pub fn is_of_machine(&self, other: &Self) -> bool {
         // The kernel keeps a part for itself, which is another one with another kernel.
@@ -186,6 +191,13 @@ impl Run {
     pub fn against_cpu(&self, of: &Measurement) -> Option<f64> {
         let cpu = self.same(of, Device::Cpu).filter(|_| of.device != Device::Cpu)?;
         of.speedup(cpu).filter(|ratio| ratio.is_finite())
+    }
+}
+
+impl Failure {
+    /// Returns whether it happened before anything could be computed.
+    pub fn is_before_all(&self) -> bool {
+        self.word <= Word::NoDevice
     }
 }
 

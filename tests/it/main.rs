@@ -75,6 +75,9 @@ mod uv_agreement;
 mod sync;
 /// `macml why` through the binary.
 mod why;
+// `macml bench` through the binary: recorded probes, broken ones, what is kept and compared; and real ones (live).
+mod bench;
+mod live_bench;
 // Everything in `pep/` against the `packaging` package (live).
 mod oracle;
 

@@ -58,7 +58,7 @@ def fitting(case, make):
         longest = case["longest"] * (4 if size == case["before"] else 1)
         if unit * units(case["work"], size) <= longest:
             return size, took
-    raise TooSlow("even size %d would take about %.0f s each time" % (sizes[-1], unit * units(case["work"], sizes[-1])))
+    raise TooSlow("even a size of %d would take about %.0f s each time" % (sizes[-1], unit * units(case["work"], sizes[-1])))
 
 
 def is_lacking(error):

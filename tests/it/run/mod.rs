@@ -2,7 +2,7 @@
 
 mod cpu;
 mod lookup;
-mod made;
+pub(crate) mod made;
 mod streams;
 mod terminal;
 mod within;
