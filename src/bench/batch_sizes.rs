@@ -227,8 +227,8 @@ impl Course {
         let (mut batch, mut rest) = (None, String::new());
         for line in stdout.lines() {
             match of_line(line) {
-                Some(one) => batch = Some(one),
-                None => {
+                Some(one) if one.samples == samples => batch = Some(one),
+                _ => {
                     rest.push_str(line);
                     rest.push('\n');
                 }

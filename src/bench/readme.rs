@@ -91,14 +91,28 @@ impl MarkerFault {
 /// # Errors
 /// When the file is not there, is no text, has not one marker of each, or cannot be written. It is then as it was.
 pub fn write(path: &Path, run: &Run) -> Result<Written, ReadmeError> {
-    let bytes = fs::read_bytes(path)?.ok_or_else(|| ReadmeError::Absent(path.to_owned()))?;
-    let text = std::str::from_utf8(&bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-        ReadmeError::NotText { path: path.to_owned(), line }
-    })?;
-    let replaced = replace(text, &block(run));
+    let text = read(path)?;
+    let replaced = replace(&text, &block(run));
     let replaced = replaced.map_err(|fault| ReadmeError::Markers { path: path.to_owned(), fault })?;
     Ok(fs::write_atomic(path, replaced.as_bytes(), Durability::Flushed)?)
+}
+
+/// Says beforehand whether a file has a block that can be replaced.
+///
+/// # Errors
+/// When [`write`] would not find one.
+pub fn check(path: &Path) -> Result<(), ReadmeError> {
+    let fault = |fault| ReadmeError::Markers { path: path.to_owned(), fault };
+    markers(&read(path)?).map(drop).map_err(fault)
+}
+
+fn read(path: &Path) -> Result<String, ReadmeError> {
+    let bytes = fs::read_bytes(path)?.ok_or_else(|| ReadmeError::Absent(path.to_owned()))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let right = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = right.iter().filter(|byte| **byte == b'\n').count() + 1;
+        ReadmeError::NotText { path: path.to_owned(), line }
+    })
 }
 
 /// Replaces what stands between the markers of a text by other lines, with the line ends that the first marker has.

@@ -165,6 +165,11 @@ impl Run {
         self.measurements.iter().any(|one| !one.seconds.is_empty())
     }
 
+    /// Returns whether anything came of it: times, batches or workers.
+    pub fn has_answers(&self) -> bool {
+        self.has_times() || !self.batch_sizes.is_empty() || !self.workers.is_empty()
+    }
+
     /// Returns whether two runs are of the same kind of machine: the same processor with as much memory.
     pub fn is_of_machine(&self, other: &Self) -> bool {
         // The kernel keeps a part for itself, which is another one with another kernel.

@@ -8,14 +8,14 @@ use serde_json::Value;
 use crate::run::made::{Made, write_program};
 use crate::support::project::Run;
 
-const CUDA: &str = include_str!("../measured/torch-2.11.0-h200-cuda.txt");
+pub(crate) const CUDA: &str = include_str!("../measured/torch-2.11.0-h200-cuda.txt");
 const CPU: &str = include_str!("../measured/torch-2.11.0-h200-cpu.txt");
 
 /// A project whose Python acts as `device.sh` says where it is asked about a GPU, and as `cpu.sh` says about the CPU.
-struct Bench(Made);
+pub(crate) struct Bench(pub(crate) Made);
 
 impl Bench {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let made = Made::new("");
         let python = made.generation(1).join("bin/python");
         // It is a link to the real one.
@@ -32,21 +32,21 @@ impl Bench {
     }
 
     /// Makes the Python print something and then do something.
-    fn act(&self, on: &str, prints: &str, does: &str) {
+    pub(crate) fn act(&self, on: &str, prints: &str, does: &str) {
         self.0.project.write(&format!("{on}.txt"), prints);
         self.0.project.write(&format!("{on}.sh"), &format!("cat \"$HOME/{on}.txt\"\n{does}\n"));
     }
 
-    fn run(&self, words: &[&str]) -> Run {
+    pub(crate) fn run(&self, words: &[&str]) -> Run {
         self.0.project.run_with(&[("MACML_NO_SYNC", "1")], &[&["bench"], words].concat())
     }
 
-    fn json(&self, words: &[&str]) -> (i32, Value) {
+    pub(crate) fn json(&self, words: &[&str]) -> (i32, Value) {
         let run = self.run(&[words, &["--output-format", "json"]].concat());
         (run.code, run.json_as("bench.schema.json"))
     }
 
-    fn history(&self) -> History {
+    pub(crate) fn history(&self) -> History {
         History::read(self.0.project.path(), "default").unwrap()
     }
 }

@@ -56,7 +56,9 @@ mod online;
 mod matrix;
 // The page of the benchmark, and its block in a README: structure, hostile words, odd histories.
 mod bench_page;
-// Batch sizes and data-loader workers in real frameworks (live).
+// The flags of `macml bench` that write files or measure something else, through the binary; and those in real frameworks
+// (live).
+mod bench_modes;
 mod live_bench_modes;
 // Probes that answer well, answer badly, break, hang and lie, through the real runner.
 mod verify;

@@ -70,6 +70,11 @@ pub fn page(runs: &[Run]) -> String {
     runs.sort_by_key(|run| run.when);
     let mut out = String::new();
     let html = &mut out;
+    let all = runs.clone();
+    // Those that only tried batches or workers have no point in any drawing.
+    if runs.iter().any(|run| !run.measurements.is_empty()) {
+        runs.retain(|run| !run.measurements.is_empty());
+    }
     let Some(latest) = runs.last().copied() else {
         line(html, "<h1>No benchmark yet</h1>\n<p><code>macml bench</code> measures, and keeps what it measured.</p>");
         return page::whole("No benchmark yet", &STYLE, &out);
@@ -101,10 +106,10 @@ pub fn page(runs: &[Run]) -> String {
         told(html, &changes, &runs);
         line(html, "</section>");
     }
-    if let Some(run) = runs.iter().rfind(|run| !run.batch_sizes.is_empty()) {
+    if let Some(run) = all.iter().rfind(|run| !run.batch_sizes.is_empty()) {
         latest::batch_sizes(html, run);
     }
-    if let Some(run) = runs.iter().rfind(|run| !run.workers.is_empty()) {
+    if let Some(run) = all.iter().rfind(|run| !run.workers.is_empty()) {
         latest::workers(html, run);
     }
     page::whole(&title, &STYLE, &out)

@@ -97,6 +97,49 @@ struct Run {
     measurements: Vec<Measurement>,
     /// What broke.
     failures: Vec<Failure>,
+    /// The batches that `--batch-sizes` tried.
+    batch_sizes: Vec<BatchSize>,
+    /// The ways of loading data that `--workers` tried.
+    workers: Vec<Workers>,
+}
+
+/// One size of a batch.
+#[derive(Serialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+struct BatchSize {
+    /// `torch`, `tensorflow` or `mlx`.
+    framework: String,
+    /// `mps`, `cuda` or `cpu`.
+    device: String,
+    /// How many samples went through at once.
+    samples: u64,
+    /// How many samples a second were trained.
+    rate: Option<f64>,
+    /// The most memory that the device had in use, in bytes.
+    device_bytes: Option<u64>,
+    /// How hard up for memory the system was, from 0 to 1.
+    pressure: Option<f64>,
+    /// Why no larger one was tried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<String>,
+}
+
+/// One way of loading data.
+#[derive(Serialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+struct Workers {
+    /// How many worker processes.
+    workers: u32,
+    /// Whether they live on from one epoch to the next.
+    persistent: bool,
+    /// How long the first epoch took in seconds, with starting them.
+    first: f64,
+    /// How long each epoch after it took in seconds.
+    seconds: Vec<f64>,
+    /// The median of those.
+    median: Option<f64>,
 }
 
 /// One work on one device.
@@ -265,6 +308,32 @@ impl Report {
     }
 }
 
+impl From<&bench::BatchSize> for BatchSize {
+    fn from(size: &bench::BatchSize) -> Self {
+        Self {
+            framework: size.framework.to_string(),
+            device: size.device.to_string(),
+            samples: size.samples,
+            rate: size.rate,
+            device_bytes: size.device_bytes,
+            pressure: size.pressure,
+            stopped: size.stopped.clone(),
+        }
+    }
+}
+
+impl From<&bench::Workers> for Workers {
+    fn from(way: &bench::Workers) -> Self {
+        Self {
+            workers: way.workers,
+            persistent: way.persistent,
+            first: way.first,
+            seconds: way.seconds.clone(),
+            median: way.median(),
+        }
+    }
+}
+
 impl From<&bench::Run> for Run {
     fn from(run: &bench::Run) -> Self {
         let failure = |one: &bench::Failure| Failure {
@@ -284,6 +353,8 @@ impl From<&bench::Run> for Run {
             packages: run.packages.clone(),
             measurements: run.measurements.iter().map(|one| measurement(one, run)).collect(),
             failures: run.failures.iter().map(failure).collect(),
+            batch_sizes: run.batch_sizes.iter().map(BatchSize::from).collect(),
+            workers: run.workers.iter().map(Workers::from).collect(),
         }
     }
 }

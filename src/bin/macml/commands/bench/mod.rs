@@ -1,5 +1,6 @@
 //! `macml bench`: how fast the frameworks of an environment compute on the GPU and on the CPU, kept and compared.
 
+mod modes;
 mod text;
 
 use std::path::Path;
@@ -15,6 +16,8 @@ use macml::bench::History;
 use macml::bench::Job;
 use macml::bench::Run;
 use macml::bench::Which;
+use macml::bench::readme;
+use macml::sys::fs;
 use macml::sys::fs::FsError;
 use macml::sys::memory;
 use macml::verify::Circumstances;
@@ -34,6 +37,7 @@ use crate::inside;
 use crate::inside::Inside;
 use crate::inside::InsideArgs;
 use crate::printer::BAD;
+use crate::printer::GOOD;
 use crate::printer::NAME;
 use crate::printer::Printer;
 use crate::printer::WARN;
@@ -54,6 +58,8 @@ worthless: close them.
 --compare judges the medians against those of an earlier run on the same processor with as much memory: slower or faster \
 is what differs by more than a tenth and three times the usual distance of a single time from its median in both runs. \
 Runs are kept in .macml/bench/NAME.jsonl, one a line.
+
+--batch-sizes doubles the batch of that network, each in a process of its own, until the system says that memory is scarce, the framework is refused memory, less is trained in a second, two minutes are over, or the next one would leave less than an eighth of the memory free. --workers loads data with torch's data loader by 0, 2, 4 and 8 workers, with and without persistent ones, in about 40 seconds on two processors. --readme replaces what stands between the lines `<!-- macml bench -->` and `<!-- /macml bench -->`.
 Exit code: 0 measured, 1 something failed, or is slower than the run compared with, 2 there is no such GPU, or macml could \
 not tell.")]
 pub(crate) struct BenchArgs {
@@ -65,6 +71,22 @@ pub(crate) struct BenchArgs {
     /// on this machine and device
     #[arg(long, value_name = "RUN", num_args = 0..=1)]
     compare: Option<Option<String>>,
+
+    /// Find the largest batch before memory becomes scarce, and measure nothing else
+    #[arg(long, conflicts_with_all = ["compare", "list"])]
+    batch_sizes: bool,
+
+    /// Find out how many data-loader workers are fastest, and measure nothing else
+    #[arg(long, conflicts_with_all = ["compare", "list"])]
+    workers: bool,
+
+    /// Write the runs of the environment to this file, as a page with plots
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+
+    /// Put the times of the last run between two markers of this Markdown file
+    #[arg(long, value_name = "FILE")]
+    readme: Option<PathBuf>,
 
     /// List the runs that were kept, the last first, and measure nothing
     #[arg(long, conflicts_with_all = ["device", "compare", "no_save"])]
@@ -110,6 +132,8 @@ pub(crate) struct Outcome {
     pub(crate) comparison: Option<Comparison>,
     /// How long it all took in seconds.
     pub(crate) seconds: f64,
+    /// Those that were kept before.
+    history: History,
 }
 
 /// What was asked for.
@@ -128,6 +152,7 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
         true => list(args, context, printer).map(Answer::Listed),
         false => measure(args, context, printer).map(|outcome| Answer::Measured(Box::new(outcome))),
     };
+    let answer = answer.and_then(|answer| draw(args, &answer, context, printer).map(|()| answer));
     if let Err(error) = &answer {
         error.show(printer);
     }
@@ -148,6 +173,34 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
     error::finish(written, report.exit_code, printer)
 }
 
+/// Writes what was asked for into files: the page of all runs, and the block of a README about the last with times.
+fn draw(args: &BenchArgs, answer: &Answer, context: &Context, printer: &Printer) -> Result<(), CommandError> {
+    let runs: Vec<Run> = match answer {
+        Answer::Listed(history) => history.runs.clone(),
+        Answer::Measured(outcome) => {
+            let own = Some(&outcome.run).filter(|run| run.has_answers());
+            outcome.history.runs.iter().chain(own).cloned().collect()
+        }
+    };
+    let written = |file: &Path| printer.aside(&format!("{} written\n", styled(GOOD, file.display())));
+    if let Some(file) = &args.html {
+        let page = bench::page(&runs);
+        let path = context.cwd.join(file);
+        fs::write_atomic(&path, page.as_bytes(), fs::Durability::Flushed).map_err(disk)?;
+        written(file);
+    }
+    if let Some(file) = &args.readme {
+        let last = runs.iter().rfind(|run| run.has_times());
+        let last = last.ok_or_else(|| {
+            CommandError::usage(format!("there are no times for `{}`", file.display()))
+                .hint("`macml bench --readme FILE` measures them")
+        })?;
+        readme::write(&context.cwd.join(file), last).map_err(|error| CommandError::from_readme(error, file))?;
+        written(file);
+    }
+    Ok(())
+}
+
 fn list(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<History, CommandError> {
     let inside = Inside::enter(&InsideArgs { no_sync: true, ..env_alone(&args.inside) }, context, printer)?;
     history(&inside, printer)
@@ -159,6 +212,10 @@ fn env_alone(args: &InsideArgs) -> InsideArgs {
 }
 
 fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Outcome, CommandError> {
+    if let Some(file) = &args.readme {
+        // Measuring takes minutes.
+        readme::check(&context.cwd.join(file)).map_err(|error| CommandError::from_readme(error, file))?;
+    }
     let which = match &args.compare {
         None => None,
         Some(None) => Some(Which::Last),
@@ -203,19 +260,31 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     };
     // Sizes are those of the run before, so that all runs can be compared; which machine it was is not known yet.
     let same_chip = |before: &&Run| before.circumstances.chip == run.circumstances.chip;
-    let before = named.or_else(|| history.runs.iter().rev().find(same_chip));
+    let before = named.or_else(|| history.runs.iter().rev().filter(|run| run.has_times()).find(same_chip));
     let begun = Instant::now();
     // Little is assumed of a machine that does not say.
     let job = Job { subject: &subject, device, memory: memory.unwrap_or(4 << 30), before };
-    let Found { measurements, failures, versions } = bench::measure_all(&job, &mut |framework, version, device| {
-        if context.progress != Drawing::Nothing {
-            printer.aside(&format!("measuring {framework} {version} on {device}\n"));
+    if args.batch_sizes || args.workers {
+        let (device, printer, progress) = (job.device, printer, context.progress != Drawing::Nothing);
+        let place = modes::Place { subject: &subject, device, memory: job.memory, printer, progress };
+        if args.workers && !modes::workers(&place, &mut run) {
+            return Err(CommandError::usage(format!("there is no torch in `{}`", subject.name))
+                .hint("`--workers` measures torch's data loader"));
         }
-    });
-    run.measurements = measurements;
-    run.failures = failures;
-    for (name, version) in versions {
-        run.packages.entry(name).or_insert(version);
+        if args.batch_sizes {
+            modes::batches(&place, &mut run);
+        }
+    } else {
+        let Found { measurements, failures, versions } = bench::measure_all(&job, &mut |framework, version, device| {
+            if context.progress != Drawing::Nothing {
+                printer.aside(&format!("measuring {framework} {version} on {device}\n"));
+            }
+        });
+        run.measurements = measurements;
+        run.failures = failures;
+        for (name, version) in versions {
+            run.packages.entry(name).or_insert(version);
+        }
     }
     let earlier = which.as_ref().and_then(|which| history.find(which, &run));
     if which.is_some() && earlier.is_none() && run.has_times() {
@@ -223,10 +292,10 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     }
     let comparison = earlier.map(|earlier| bench::compare(earlier, &run));
     let kept = match &inside {
-        Some(inside) if !args.no_save && run.has_times() => Some(keep(inside, &run, printer)?),
+        Some(inside) if !args.no_save && run.has_answers() => Some(keep(inside, &run, printer)?),
         _ => None,
     };
-    Ok(Outcome { run, device, kept, comparison, seconds: begun.elapsed().as_secs_f64() })
+    Ok(Outcome { run, device, kept, comparison, seconds: begun.elapsed().as_secs_f64(), history })
 }
 
 /// Makes a run in which nothing is measured yet.

@@ -13,6 +13,7 @@ use macml::verify::protocol::Device;
 use macml::verify::protocol::Framework;
 
 use super::Outcome;
+use super::modes;
 use crate::amount;
 use crate::context::Context;
 use crate::printer::BAD;
@@ -22,7 +23,7 @@ use crate::printer::WARN;
 use crate::printer::styled;
 
 /// What stands where there is nothing to say.
-const NOTHING: &str = "-";
+pub(super) const NOTHING: &str = "-";
 
 /// Lays out a run.
 pub(super) fn outcome(outcome: &Outcome, context: &Context) -> String {
@@ -36,6 +37,8 @@ pub(super) fn outcome(outcome: &Outcome, context: &Context) -> String {
         lines.extend(compared(comparison));
         lines.push(String::new());
     }
+    lines.extend(modes::sizes(run));
+    lines.extend(modes::ways(run));
     lines.push(last(outcome, context));
     lines.join("\n") + "\n"
 }
@@ -131,7 +134,7 @@ fn without_times(one: &Measurement) -> Option<String> {
 }
 
 /// Puts cells into columns: the first two to the left, numbers to the right.
-fn aligned(rows: &[Vec<String>]) -> Vec<String> {
+pub(super) fn aligned(rows: &[Vec<String>]) -> Vec<String> {
     let count = rows.first().map_or(0, Vec::len);
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..count).map(width).collect();
@@ -221,7 +224,7 @@ fn last(outcome: &Outcome, context: &Context) -> String {
     }
     let slower = outcome.comparison.as_ref().map(|comparison| comparison.slower().count());
     let what = match slower {
-        _ if !run.has_times() => "nothing was measured".to_owned(),
+        _ if !run.has_answers() => "nothing was measured".to_owned(),
         Some(count @ 1..) => format!("{} slower than before", amount::count(count, "time")),
         Some(0) if outcome.comparison.as_ref().is_some_and(|comparison| comparison.same_machine) => {
             "nothing is slower than before".to_owned()
@@ -259,5 +262,7 @@ fn listed_row(number: usize, run: &Run) -> Vec<String> {
         let times: Vec<String> = [Device::Mps, Device::Cuda, Device::Cpu].into_iter().filter_map(first).collect();
         format!("{framework} {version} ({})", times.join(", "))
     });
-    vec![number.to_string(), shown::minute(run.when), machine, each.collect::<Vec<_>>().join(", ")]
+    let modes = [(!run.batch_sizes.is_empty(), "batch sizes"), (!run.workers.is_empty(), "workers")];
+    let modes = modes.into_iter().filter(|(is, _)| *is).map(|(_, name)| name.to_owned());
+    vec![number.to_string(), shown::minute(run.when), machine, each.chain(modes).collect::<Vec<_>>().join(", ")]
 }
