@@ -53,9 +53,8 @@ pub struct Style {
 
 /// Writes a page around its content.
 pub fn whole(title: &str, style: &Style, content: &str) -> String {
-    let variables = |all: [Palette; 2]| {
-        all.concat().iter().map(|(name, value)| format!("--{name}:{value};")).collect::<String>()
-    };
+    let variables =
+        |all: [Palette; 2]| all.concat().iter().map(|(name, value)| format!("--{name}:{value};")).collect::<String>();
     let (light, dark) = (variables([LIGHT, style.light]), variables([DARK, style.dark]));
     let (title, rules) = (escaped(title), style.rules);
     format!(

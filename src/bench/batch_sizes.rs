@@ -293,7 +293,11 @@ impl Course {
         let pressure = readings().filter_map(Reading::pressure).max_by(f64::total_cmp);
         self.sizes.push(BatchSize { rate, device_bytes: batch.device_bytes, pressure, ..self.nothing(samples) });
         if let Some(error) = &batch.error {
-            return Err(if is_out_of_memory(error) { Stop::Refused(first_line(error)) } else { Stop::Failed(first_line(error)) });
+            return Err(if is_out_of_memory(error) {
+                Stop::Refused(first_line(error))
+            } else {
+                Stop::Failed(first_line(error))
+            });
         }
         if let Some(words) = readings().find_map(Reading::turned) {
             return Err(Stop::Pressure(words));
@@ -351,7 +355,8 @@ fn of_line(line: &str) -> Option<Batch> {
 /// Whether an error says that there is no memory for it, in the words of any framework.
 fn is_out_of_memory(error: &str) -> bool {
     let lower = error.to_lowercase();
-    let words = ["out of memory", "outofmemory", "can't allocate memory", "cannot allocate memory", "resourceexhausted"];
+    let words =
+        ["out of memory", "outofmemory", "can't allocate memory", "cannot allocate memory", "resourceexhausted"];
     let more = ["unable to allocate", "failed to allocate", "maximum allowed buffer size", "memoryerror", "bad_alloc"];
     words.iter().chain(&more).any(|word| lower.contains(word))
 }
@@ -376,7 +381,8 @@ mod tests {
 
     /// A size of a Mac, with its two numbers before and while it was trained.
     fn on_mac(samples: u64, bytes: u64, rate: f64, before: u64, during: (u64, u64)) -> Batch {
-        let reading = |level, free| Reading { pressure_level: Some(level), free_percent: Some(free), ..Reading::default() };
+        let reading =
+            |level, free| Reading { pressure_level: Some(level), free_percent: Some(free), ..Reading::default() };
         #[expect(clippy::cast_precision_loss, reason = "small")]
         let seconds = samples as f64 / rate;
         Batch {
@@ -488,7 +494,8 @@ mod tests {
     #[test]
     fn a_process_that_dies_has_answered() {
         let base = protocol::base(Framework::Torch, Device::Cpu, GIB, Limits { begin: 1, end: 1 });
-        let said = |stdout: &str, ended: Ended| Answered { stdout: stdout.into(), stderr: b"bad_alloc".to_vec(), ended };
+        let said =
+            |stdout: &str, ended: Ended| Answered { stdout: stdout.into(), stderr: b"bad_alloc".to_vec(), ended };
         let begun = "macml-probe: {\"event\":\"at\",\"id\":\"batch\"}\n";
         let mut killed = course(Device::Cpu, GIB);
         assert_eq!(killed.take(64, &base, &said(begun, Ended::Signal(9))), Ok(Next::Stop));
@@ -504,7 +511,8 @@ mod tests {
     #[test]
     fn the_batch_to_take_is_the_smallest_that_is_fast() {
         let size = |samples: u64, rate: Option<f64>| BatchSize { rate, ..course(Device::Cpu, 1).nothing(samples) };
-        let sizes = [size(16, Some(50.0)), size(32, Some(97.0)), size(64, Some(100.0)), size(128, Some(99.0)), size(256, None)];
+        let sizes =
+            [size(16, Some(50.0)), size(32, Some(97.0)), size(64, Some(100.0)), size(128, Some(99.0)), size(256, None)];
         let advice = advise(&sizes).unwrap();
         assert_eq!((advice.largest.samples, advice.enough.samples), (128, 32));
         assert_eq!(advise(&sizes[4..]), None);

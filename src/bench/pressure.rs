@@ -134,7 +134,8 @@ mod tests {
 
     #[test]
     fn linux_is_read_by_its_texts() {
-        let text = "some avg10=0.00 avg60=0.10 avg300=0.32 total=82968017\nfull avg10=99.00 avg60=0.00 avg300=0.01 total=3\n";
+        let text =
+            "some avg10=0.00 avg60=0.10 avg300=0.32 total=82968017\nfull avg10=99.00 avg60=0.00 avg300=0.01 total=3\n";
         let calm = linux(text, "MemTotal:       24684084 kB\nMemFree:  7 kB\nMemAvailable:   22267316 kB\n");
         assert_eq!((calm.turned(), calm.pressure()), (None, Some(0.0)));
         assert_eq!(calm.available(1), Some(22_267_316 * 1024));

@@ -258,10 +258,16 @@ mod tests {
             assert_eq!(once, after);
             assert_eq!(replace(&once, "new\n").unwrap(), once, "again");
         };
-        check("a\n<!-- macml bench -->\nold\nolder\n<!-- /macml bench -->\nb\n", "a\n<!-- macml bench -->\nnew\n<!-- /macml bench -->\nb\n");
+        check(
+            "a\n<!-- macml bench -->\nold\nolder\n<!-- /macml bench -->\nb\n",
+            "a\n<!-- macml bench -->\nnew\n<!-- /macml bench -->\nb\n",
+        );
         // Nothing between them, no line end at the end, marks of a byte order, spaces, other line ends elsewhere.
         check("<!-- macml bench -->\n<!-- /macml bench -->", "<!-- macml bench -->\nnew\n<!-- /macml bench -->");
-        check("\u{feff}<!-- macml bench -->\n<!-- /macml bench -->\n", "\u{feff}<!-- macml bench -->\nnew\n<!-- /macml bench -->\n");
+        check(
+            "\u{feff}<!-- macml bench -->\n<!-- /macml bench -->\n",
+            "\u{feff}<!-- macml bench -->\nnew\n<!-- /macml bench -->\n",
+        );
         check(
             "a\n  <!-- macml bench --> \r\nold\n<!-- /macml bench -->\r\nb\r",
             "a\n  <!-- macml bench --> \r\nnew\r\n<!-- /macml bench -->\r\nb\r",

@@ -20,11 +20,8 @@ use crate::verify::protocol::Framework;
 use crate::verify::protocol::Limits;
 use crate::verify::protocol::ProbeKind;
 
-/// After so many seconds no further way is begun.
-const BEGIN: u64 = 40;
-
-/// After so many it is ended.
-const END: u64 = 150;
+/// How long it may take where nobody says otherwise.
+pub const LIMITS: Limits = Limits { begin: 40, end: 150 };
 
 /// A way that is so little slower than the fastest is as good, when it needs fewer processes.
 const AS_GOOD: f64 = 1.1;
@@ -76,11 +73,11 @@ pub fn probe(subject: &Subject) -> Probe {
     Probe::script(Framework::Torch, include_str!("probes/workers.py"), &subject.interpreter, subject.vars.clone())
 }
 
-/// Measures, on a machine with `memory` bytes. It takes up to a minute where there are two processors.
-pub fn measure(probe: &Probe, memory: u64) -> Answer {
-    let request = protocol::base(Framework::Torch, Device::Cpu, memory, Limits { begin: BEGIN, end: END });
+/// Measures, on a machine with `memory` bytes. Where there are two processors, most ways are through in forty seconds.
+pub fn measure(probe: &Probe, memory: u64, limits: Limits) -> Answer {
+    let request = protocol::base(Framework::Torch, Device::Cpu, memory, limits);
     let text = serde_json::to_string(&request).expect("a request is plain data with text keys");
-    Answer::read(&request, &probe.answer(text, END))
+    Answer::read(&request, &probe.answer(text, limits.end))
 }
 
 impl Answer {
@@ -94,7 +91,11 @@ impl Answer {
                 }
                 Some(Measured { workers, persistent, error, .. }) => {
                     let error = error.unwrap_or_else(|| "no time".to_owned());
-                    missing.push(format!("{}: {}", named(workers, persistent), error.lines().next().unwrap_or_default()));
+                    missing.push(format!(
+                        "{}: {}",
+                        named(workers, persistent),
+                        error.lines().next().unwrap_or_default()
+                    ));
                 }
                 None => {
                     rest.push_str(line);
@@ -110,7 +111,7 @@ impl Answer {
                 let way = skipped.id.strip_prefix("workers-").unwrap_or(&skipped.id);
                 let (count, persistent) = (way.trim_end_matches("-persistent"), way.ends_with("-persistent"));
                 let way = count.parse().map_or_else(|_| skipped.id.clone(), |count| named(count, persistent));
-                missing.push(format!("{way}: not begun, because {BEGIN} s were over"));
+                missing.push(format!("{way}: not begun, because {} s were over", request.limits.begin));
             }
         }
         let verdict = judge(&transcript);
@@ -135,7 +136,8 @@ pub fn advise(ways: &[Workers]) -> Option<Advice> {
     };
     let counts = ways.iter().map(|way| way.workers).filter(|count| *count > 0);
     let cost = |count: u32| Some((count, of(count, false)? - of(count, true)?));
-    let starting = counts.filter_map(cost).max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(_, cost)| *cost > 0.0);
+    let starting =
+        counts.filter_map(cost).max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(_, cost)| *cost > 0.0);
     Some(Advice { fastest: fastest.clone(), without: of(0, false), starting })
 }
 
@@ -159,7 +161,7 @@ impl fmt::Display for Advice {
         }
         if let Some((count, cost)) = self.starting {
             let cost = shown::seconds(cost);
-            write!(f, "; starting {count} workers costs {cost} in each epoch unless `persistent_workers=True`")?;
+            write!(f, "\nstarting {count} workers costs {cost} in each epoch unless `persistent_workers=True`")?;
         }
         Ok(())
     }
@@ -192,15 +194,18 @@ mod tests {
             r#"{"event":"workers","workers":8,"persistent":false,"first":-1.0}"#,
         ];
         let stdout = stdout.map(|event| format!("macml-probe: {event}\n")).concat();
-        let request = protocol::base(Framework::Torch, Device::Cpu, 1 << 30, Limits { begin: 1, end: 1 });
+        let request = protocol::base(Framework::Torch, Device::Cpu, 1 << 30, LIMITS);
         let answered = Answered { stdout: stdout.into(), stderr: Vec::new(), ended: Ended::Signal(11) };
         let answer = Answer::read(&request, &answered);
         let ways: Vec<_> = answer.ways.iter().map(|way| (way.workers, way.persistent)).collect();
         assert_eq!(ways, [(0, false), (2, true)]);
-        assert_eq!(answer.missing, [
-            "4 workers: RuntimeError: DataLoader worker (pid 7) exited",
-            "8 persistent workers: not begun, because 40 s were over"
-        ]);
+        assert_eq!(
+            answer.missing,
+            [
+                "4 workers: RuntimeError: DataLoader worker (pid 7) exited",
+                "8 persistent workers: not begun, because 40 s were over"
+            ]
+        );
         assert!(answer.failure.is_some());
     }
 
@@ -218,8 +223,8 @@ mod tests {
         // Four are a little faster than two, and twice as many.
         assert_eq!(
             advice.to_string(),
-            "fastest: 2 persistent workers, 390 ms an epoch after 590 ms without workers; starting 4 workers costs 5.32 s \
-             in each epoch unless `persistent_workers=True`"
+            "fastest: 2 persistent workers, 390 ms an epoch after 590 ms without workers\nstarting 4 workers costs 5.32 s in \
+             each epoch unless `persistent_workers=True`"
         );
         let alone = advise(&ways[..1]).unwrap();
         assert_eq!(alone.to_string(), "fastest: no workers, 590 ms an epoch");

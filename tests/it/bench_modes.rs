@@ -27,7 +27,10 @@ fn a_page_and_a_readme_are_written() {
     }
     let readme = read("README.md");
     assert!(readme.starts_with("# x\n\n<!-- macml bench -->\n\n") && readme.ends_with("\n<!-- /macml bench -->\nend"));
-    assert!(readme.contains("| torch: product of 5,000 × 5,000 matrices | float32 | 145 ms | 5.42 ms | 26.8× |"), "{readme}");
+    assert!(
+        readme.contains("| torch: product of 5,000 × 5,000 matrices | float32 | 145 ms | 5.42 ms | 26.8× |"),
+        "{readme}"
+    );
     // What was kept is drawn again without measuring, with the same bytes.
     bench.act("device", "", "exit 3");
     project.write("README.md", "<!-- macml bench -->\n<!-- /macml bench -->\n");
@@ -74,7 +77,17 @@ fn batches_are_tried_until_memory_would_be_scarce() {
     bench.act("device", &beginning(), says);
     let run = bench.run(&["--device", "cuda", "--batch-sizes", "--html", "page.html"]);
     run.says(0, &["; kept in .macml/bench/default.jsonl\n"]);
-    insta::assert_snapshot!(run.stdout.split("\n\n").next().unwrap(), @"");
+    insta::assert_snapshot!(run.stdout.split("\n\n").next().unwrap(), @r"
+    torch 2.11.0 on cuda: batches of a small convolutional network
+      batch               rate  device memory  pressure
+         16  100,000 samples/s        160 MiB       38%
+         32  100,000 samples/s        320 MiB       38%
+         64  100,000 samples/s        640 MiB       38%
+        128  100,000 samples/s       1.25 GiB       38%
+        256  100,000 samples/s       2.50 GiB       38%
+      no larger one: the next would take about 5 GiB, and 1 GiB of 5 GiB must stay free
+      largest that went well: 256; 16 is as fast
+    ");
     assert!(run.stderr.contains("torch 2.11.0 on cuda: 16 at once, 100,000 samples/s\n"), "{}", run.stderr);
     let text = well_formed(&std::fs::read_to_string(bench.0.project.path().join("page.html")).unwrap());
     assert!(text.contains("the next would take about 5 GiB"), "{text}");
@@ -104,13 +117,23 @@ fn workers_are_told_with_the_fastest() {
         )
     };
     // As two processors measured it.
-    let ways = [way(0, false, 0.583, 0.589), way(2, true, 2.61, 0.385), way(2, false, 2.6, 3.16), way(4, true, 4.39, 0.341)];
+    let ways =
+        [way(0, false, 0.583, 0.589), way(2, true, 2.61, 0.385), way(2, false, 2.6, 3.16), way(4, true, 4.39, 0.341)];
     let skipped = "macml-probe: {\"event\":\"skipped\",\"id\":\"workers-8-persistent\",\"why\":\"time\"}\n";
     let done = "macml-probe: {\"event\":\"done\",\"seconds\":44.0}\n";
     bench.act("cpu", &(beginning() + &ways.concat() + skipped + done), "");
     let run = bench.run(&["--workers"]);
     run.says(0, &["; kept in"]);
-    insta::assert_snapshot!(run.stdout.split("\n\n").next().unwrap(), @"");
+    insta::assert_snapshot!(run.stdout.split("\n\n").next().unwrap(), @r"
+    torch 2.11.0: loading data, each worker a new process
+      workers                 first epoch  later epochs
+      no workers                   583 ms        589 ms
+      2 workers                    2.60 s        3.16 s
+      2 persistent workers         2.61 s        385 ms
+      4 persistent workers         4.39 s        341 ms
+      fastest: 4 persistent workers, 341 ms an epoch after 589 ms without workers
+      starting 2 workers costs 2.78 s in each epoch unless `persistent_workers=True`
+    ");
     assert!(run.stderr.contains("note: 8 persistent workers: not begun, because 40 s were over"), "{}", run.stderr);
     let (code, report) = bench.json(&["--workers", "--no-save"]);
     assert_eq!((code, report["runs"][0]["workers"].as_array().unwrap().len()), (0, 4));

@@ -179,7 +179,8 @@ fn odd_histories_are_pages_too() {
     plain.circumstances.system = "linux x86_64".to_owned();
     plain.circumstances.lock = None;
     plain.memory = None;
-    let page = check("cpu.html", &[plain.clone(), Run { when: NOON + 9, ..plain }], &["not measured", "Some Processor"]);
+    let page =
+        check("cpu.html", &[plain.clone(), Run { when: NOON + 9, ..plain }], &["not measured", "Some Processor"]);
     assert!(!page.contains("<dt>Lock") && !page.contains("<dt>Memory") && !page.contains("\"line gpu"));
     // Errors instead of times, everywhere.
     let mut broken = run(0);
@@ -311,8 +312,7 @@ fn the_block_of_a_readme_is_replaced_and_nothing_else() {
     odd.measurements.retain(|one| one.framework == Framework::Torch && one.work == Work::Product);
     odd.measurements[0].size = 2500;
     odd.measurements.truncate(3);
-    insta::assert_snapshot!(readme::block(&odd), @r"
-
+    insta::assert_snapshot!(readme::block(&odd).trim(), @r"
     Apple M3 Max, 36 GiB, macOS 15.6.1; torch 2.13.0, mlx 0.32.2, measured on 2026-11-30
 
     | Work | Type | CPU | GPU | GPU against CPU |
@@ -331,9 +331,15 @@ fn the_block_of_a_readme_is_replaced_and_nothing_else() {
     refused(b"# x\n", "`/README.md`: has no line `<!-- macml bench -->`");
     let twice = b"<!-- macml bench -->\n<!-- /macml bench -->\n<!-- macml bench -->\n";
     refused(twice, "`/README.md`:3: `<!-- macml bench -->` stands there a second time, after line 1");
-    refused(b"\n<!-- /macml bench -->\n", "`/README.md`:2: `<!-- /macml bench -->` has no `<!-- macml bench -->` before it");
+    refused(
+        b"\n<!-- /macml bench -->\n",
+        "`/README.md`:2: `<!-- /macml bench -->` has no `<!-- macml bench -->` before it",
+    );
     refused(b"# x\n<!-- macml bench -->\n\xff", "`/README.md` is not UTF-8 text (line 3)");
-    refused("\u{feff}x".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>().as_slice(), "`/README.md` is not UTF-8 text (line 1)");
+    refused(
+        "\u{feff}x".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>().as_slice(),
+        "`/README.md` is not UTF-8 text (line 1)",
+    );
     let error = readme::write(&at("absent.md"), &run(0)).unwrap_err().to_string();
     assert!(error.starts_with("there is no `") && error.ends_with("absent.md`"), "{error}");
     assert!(!at("absent.md").exists());

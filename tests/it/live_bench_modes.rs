@@ -10,6 +10,7 @@ use macml::verify::Subject;
 use macml::verify::Word;
 use macml::verify::protocol::Device;
 use macml::verify::protocol::Framework;
+use macml::verify::protocol::Limits;
 
 use crate::live_verify::TORCH;
 use crate::live_verify::environment;
@@ -18,6 +19,9 @@ use crate::real_answers::live;
 
 /// What a machine is told to have: so little that few sizes are tried.
 const MEMORY: u64 = 8 << 30;
+
+/// Long enough for two processors that others use too.
+const PATIENT: Limits = Limits { begin: 150, end: 500 };
 
 fn subject(interpreter: &Path) -> Subject {
     Subject {
@@ -77,16 +81,17 @@ fn workers_of_torch() {
         return;
     }
     let subject = subject(&environment("torch", TORCH));
-    let answer = workers::measure(&workers::probe(&subject), MEMORY);
+    let answer = workers::measure(&workers::probe(&subject), MEMORY, PATIENT);
     eprintln!("{answer:#?}");
     assert_eq!(answer.failure, None);
-    // The data set reached workers that were spawned; with few processors the last ways may be left out.
-    let way = |workers, persistent| answer.ways.iter().find(|way| (way.workers, way.persistent) == (workers, persistent));
+    // The data set reached workers that were spawned; with few processors that others use too the last ways may be left out.
+    let way =
+        |workers, persistent| answer.ways.iter().find(|way| (way.workers, way.persistent) == (workers, persistent));
     let (alone, anew, living) = (way(0, false).unwrap(), way(2, false).unwrap(), way(2, true).unwrap());
-    assert!(alone.seconds.len() == 3 && anew.seconds.len() == 1 && living.seconds.len() == 3);
+    assert_eq!([alone, anew, living].map(|way| way.seconds.len()), [3, 1, 3]);
     // Who starts workers for each epoch waits for that each time.
-    assert!(anew.median().unwrap() > 2.0 * living.median().unwrap(), "{anew:?} {living:?}");
-    assert!(living.first > 2.0 * living.median().unwrap(), "{living:?}");
+    assert!(anew.median().unwrap() > 1.5 * living.median().unwrap(), "{anew:?} {living:?}");
+    assert!(living.first > 1.5 * living.median().unwrap(), "{living:?}");
     assert!(answer.ways.len() + answer.missing.len() == 7, "{:?}", answer.missing);
     let advice = workers::advise(&answer.ways).unwrap();
     eprintln!("{advice}");
@@ -98,7 +103,7 @@ fn workers_of_torch() {
     assert!(text.contains(place));
     let text = text.replacen(place, &format!("        raise ValueError('no picture')\n{place}"), 1);
     broken.args[3] = text.into();
-    let answer = workers::measure(&broken, MEMORY);
+    let answer = workers::measure(&broken, MEMORY, PATIENT);
     assert!(answer.ways.is_empty() && answer.missing.len() == 7, "{answer:#?}");
     assert!(answer.missing[0].contains("no picture"), "{:?}", answer.missing);
     assert_eq!(workers::advise(&answer.ways), None);

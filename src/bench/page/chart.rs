@@ -47,7 +47,10 @@ pub(super) fn draw(panel: &Panel<'_>, runs: &[&Run], changes: &[Change], id: &st
     for tick in scale.ticks() {
         let (y, right) = (scale.y(tick), WIDTH - RIGHT);
         put(out, &format!("<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right}\"/>"));
-        put(out, &format!("<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", LEFT - 8.0, y + 4.5, label(tick)));
+        put(
+            out,
+            &format!("<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", LEFT - 8.0, y + 4.5, label(tick)),
+        );
     }
     axis(out, &scale, runs);
     marks(out, &scale, changes);
@@ -181,13 +184,19 @@ fn mark(series: &Series<'_>, x: f64, y: f64, size: f64, inside: &str) -> String 
     match series.element {
         ElementType::Float16 => {
             let (left, top, side) = (x - size, y - size, 2.0 * size);
-            format!("<rect class=\"{class}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{side}\" height=\"{side}\">{inside}</rect>")
+            format!(
+                "<rect class=\"{class}\" x=\"{left:.1}\" y=\"{top:.1}\" width=\"{side}\" height=\"{side}\">{inside}</rect>"
+            )
         }
         ElementType::Bfloat16 | ElementType::Float64 | ElementType::Complex64 => {
             let (top, size) = (y - 1.3 * size, 1.3 * size);
-            format!("<path class=\"{class}\" d=\"M{x:.1} {top:.1}l{size} {size}l-{size} {size}l-{size} -{size}z\">{inside}</path>")
+            format!(
+                "<path class=\"{class}\" d=\"M{x:.1} {top:.1}l{size} {size}l-{size} {size}l-{size} -{size}z\">{inside}</path>"
+            )
         }
-        ElementType::Float32 => format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\">{inside}</circle>"),
+        ElementType::Float32 => {
+            format!("<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"{size}\">{inside}</circle>")
+        }
     }
 }
 

@@ -92,7 +92,8 @@ pub(super) fn changes(runs: &[&Run]) -> Vec<Change> {
 /// Says what changed, what is not a package first, and of many packages how many more.
 fn phrases(changes: &[compare::Change]) -> Vec<String> {
     const MOST: usize = 8;
-    let main = ["processor", "memory", "system", "macml.lock", "torch", "tensorflow", "tensorflow-metal", "mlx", "python"];
+    let main =
+        ["processor", "memory", "system", "macml.lock", "torch", "tensorflow", "tensorflow-metal", "mlx", "python"];
     let mut sorted: Vec<_> = changes.iter().collect();
     sorted.sort_by_key(|change| main.iter().position(|name| *name == change.what).unwrap_or(main.len()));
     let phrase = |change: &&compare::Change| {

@@ -50,7 +50,8 @@ pub(super) fn times(html: &mut String, run: &Run) {
     if !run.failures.is_empty() {
         line(html, "<ul class=\"list\">");
         for failure in &run.failures {
-            let (framework, place, said) = (failure.framework, chart::place(failure.device), escaped(&failure.sentence));
+            let (framework, place, said) =
+                (failure.framework, chart::place(failure.device), escaped(&failure.sentence));
             line(html, &format!("<li class=\"bad\">{framework} on the {place}: {said}</li>"));
         }
         line(html, "</ul>");
@@ -79,7 +80,8 @@ pub(super) fn times(html: &mut String, run: &Run) {
     let whole = |of: &Measurement| sorted.iter().filter(|one| group(one) == group(of)).map(|one| one.size).max();
     for (at, measured) in sorted.iter().enumerate() {
         if at == 0 || group(sorted[at - 1]) != group(measured) {
-            let named = format!("{}: {}", measured.framework, work(measured.work, whole(measured).unwrap_or(measured.size)));
+            let named =
+                format!("{}: {}", measured.framework, work(measured.work, whole(measured).unwrap_or(measured.size)));
             line(html, &format!("</tbody>\n<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"7\">{named}</th></tr>"));
         }
         let size = match whole(measured) == Some(measured.size) || measured.median().is_none() {
@@ -139,7 +141,12 @@ pub(super) fn batch_sizes(html: &mut String, run: &Run) {
         let cells = cells.map(|cell| format!("<td class=\"number\">{cell}</td>")).concat();
         let then = escaped(size.stopped.as_deref().unwrap_or_default());
         let (framework, place) = (size.framework, chart::place(size.device));
-        line(html, &format!("<tr><th scope=\"row\">{framework}</th><td>{place}</td>{cells}<td class=\"words\">{then}</td></tr>"));
+        line(
+            html,
+            &format!(
+                "<tr><th scope=\"row\">{framework}</th><td>{place}</td>{cells}<td class=\"words\">{then}</td></tr>"
+            ),
+        );
     }
     end(html);
 }

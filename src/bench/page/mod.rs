@@ -154,14 +154,20 @@ fn figure(html: &mut String, at: usize, panel: &Panel<'_>, runs: &[&Run], change
     line(html, "</ul>");
     if panel.sizes_differ {
         let size = shown::grouped(panel.size);
-        line(html, &format!("<p class=\"quiet\">Where a smaller size was measured, its time is reckoned up to {size}.</p>"));
+        line(
+            html,
+            &format!("<p class=\"quiet\">Where a smaller size was measured, its time is reckoned up to {size}.</p>"),
+        );
     }
     match timed {
         true => html.push_str(&chart::draw(panel, runs, changes, &heading, &table)),
         false => line(html, "<p class=\"bad\">No run has a time of it.</p>"),
     }
     line(html, &format!("<details id=\"{table}\">\n<summary>As a table</summary>"));
-    line(html, &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"{heading}\" tabindex=\"0\">\n<table>"));
+    line(
+        html,
+        &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"{heading}\" tabindex=\"0\">\n<table>"),
+    );
     let heads = panel.series.iter().map(|series| format!("<th scope=\"col\">{}</th>", chart::name(series)));
     let heads = heads.collect::<String>();
     line(html, &format!("<thead>\n<tr><th scope=\"col\">Run (UTC)</th>{heads}</tr>\n</thead>\n<tbody>"));
@@ -187,7 +193,13 @@ fn told(html: &mut String, changes: &[Change], runs: &[&Run]) {
         return;
     }
     let open = if changes.len() <= MOST_CHANGES { " open" } else { "" };
-    line(html, &format!("<details class=\"told\"{open}>\n<summary>What changed ({})</summary>\n<ol class=\"list\">", changes.len()));
+    line(
+        html,
+        &format!(
+            "<details class=\"told\"{open}>\n<summary>What changed ({})</summary>\n<ol class=\"list\">",
+            changes.len()
+        ),
+    );
     for change in changes {
         let what = escaped(&change.what.join("; "));
         let other = if change.machine { "; another machine, so that times before it do not count" } else { "" };

@@ -18,12 +18,19 @@ pub(crate) fn well_formed(page: &str) -> String {
                     .collect();
                 assert!(!["script", "link", "img", "iframe", "use", "image"].contains(&name.as_str()), "{name}");
                 for key in attributes.keys() {
-                    assert!(!key.starts_with("on") && !["src", "href", "style"].contains(&key.as_str()), "{name} {key}");
+                    assert!(
+                        !key.starts_with("on") && !["src", "href", "style"].contains(&key.as_str()),
+                        "{name} {key}"
+                    );
                 }
                 assert!(name != "th" || attributes.contains_key("scope"));
-                assert!(attributes.get("role").map(String::as_str) != Some("region") || attributes.contains_key("tabindex"));
+                assert!(
+                    attributes.get("role").map(String::as_str) != Some("region") || attributes.contains_key("tabindex")
+                );
                 ids.extend(attributes.get("id").cloned());
-                wanted.extend(["aria-labelledby", "aria-describedby"].iter().filter_map(|key| attributes.get(*key)).cloned());
+                wanted.extend(
+                    ["aria-labelledby", "aria-describedby"].iter().filter_map(|key| attributes.get(*key)).cloned(),
+                );
                 for key in ["d", "cx", "cy", "x", "y"] {
                     let drawn = attributes.get(key).map_or("", String::as_str);
                     assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");

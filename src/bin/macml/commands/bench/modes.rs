@@ -50,7 +50,7 @@ pub(super) fn workers(place: &Place<'_>, run: &mut Run) -> bool {
     if place.progress {
         place.printer.aside(&format!("loading data with torch {version}, by 0, 2, 4 and 8 workers\n"));
     }
-    let answer = workers::measure(&workers::probe(place.subject), place.memory);
+    let answer = workers::measure(&workers::probe(place.subject), place.memory, workers::LIMITS);
     for missing in answer.missing {
         place.printer.aside(&format!("{}: {missing}\n", styled(WARN, "note")));
     }
@@ -99,7 +99,8 @@ pub(super) fn ways(run: &Run) -> Vec<String> {
         return Vec::new();
     }
     let version = run.packages.get("torch").map_or("", String::as_str);
-    let mut lines = vec![format!("{}: loading data, each worker a new process", styled(NAME, format!("torch {version}")))];
+    let mut lines =
+        vec![format!("{}: loading data, each worker a new process", styled(NAME, format!("torch {version}")))];
     let titles = ["workers", "", "first epoch", "later epochs"].map(str::to_owned).to_vec();
     let cells = |way: &macml::bench::Workers| {
         vec![
@@ -111,7 +112,8 @@ pub(super) fn ways(run: &Run) -> Vec<String> {
     };
     let rows: Vec<_> = [titles].into_iter().chain(run.workers.iter().map(cells)).collect();
     lines.extend(aligned(&rows).iter().map(|line| format!("  {line}")));
-    lines.extend(workers::advise(&run.workers).map(|advice| format!("  {advice}")));
+    let advice = workers::advise(&run.workers).map(|advice| advice.to_string()).unwrap_or_default();
+    lines.extend(advice.lines().map(|line| format!("  {line}")));
     lines.push(String::new());
     lines
 }
