@@ -97,6 +97,9 @@ enum DeviceArg {
     Cpu,
 }
 
+/// The load for each processor from which on times say little.
+const BUSY: f64 = 0.7;
+
 /// What came of measuring.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -207,13 +210,19 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     let begun = Instant::now();
     // Little is assumed of a machine that does not say.
     let job = Job { subject: &subject, device, memory: memory.unwrap_or(4 << 30), before };
-    let Found { measurements, failures, versions } = bench::measure_all(&job, &mut |framework, version, device| {
-        if context.progress != Drawing::Nothing {
-            printer.aside(&format!("measuring {framework} {version} on {device}\n"));
-        }
-    });
+    let Found { measurements, failures, versions, load } =
+        bench::measure_all(&job, &mut |framework, version, device| {
+            if context.progress != Drawing::Nothing {
+                printer.aside(&format!("measuring {framework} {version} on {device}\n"));
+            }
+        });
     run.measurements = measurements;
     run.failures = failures;
+    run.load = load;
+    if let Some(load) = load.filter(|load| *load > BUSY) {
+        let text = format!("other programs computed when this began (load {load:.1} for each processor)");
+        printer.aside(&format!("{}: {text}: times may be too long\n", styled(WARN, "warning")));
+    }
     for (name, version) in versions {
         run.packages.entry(name).or_insert(version);
     }
@@ -239,6 +248,7 @@ fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -
         env: subject.name.clone(),
         circumstances,
         memory,
+        load: None,
         packages: packages.collect(),
         measurements: Vec::new(),
         failures: Vec::new(),
