@@ -88,6 +88,7 @@
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |
+//! | `.macml/bench/NAME.jsonl` | [`bench`]: one run a line, whole or not at all | the same |
 //! | `~/.local/share/macml/env/` | [`environment`]: those of projects in iCloud, Dropbox and their like, or on exFAT | the same |
 //! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook, `macml env` |
 //! | `~/.local/state/macml/cpu/` | [`environment`]: what hides the GPU from a Python | `macml run --device cpu` |

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::protocol::{Measured, Request};
+use super::protocol;
+use super::protocol::Request;
 use super::run::{Failure, Measurement, Run};
 use crate::pep::Version;
 use crate::verify::Answered;
@@ -41,6 +42,8 @@ pub struct Found {
     pub failures: Vec<Failure>,
     /// What the probes said of versions, by package.
     pub versions: BTreeMap<String, String>,
+    /// How busy the machine was with other things, as [`Run::load`] says.
+    pub load: Option<f64>,
 }
 
 /// What came of measuring one framework on one device.
@@ -50,6 +53,8 @@ pub struct Answer {
     pub measurements: Vec<Measurement>,
     /// What the probe said of versions, by package.
     pub versions: BTreeMap<String, String>,
+    /// How busy the machine was with other things, as [`Run::load`] says.
+    pub load: Option<f64>,
     /// How the probe did: whether it could load the framework, had its device, and came to its end.
     pub verdict: Verdict,
 }
@@ -69,6 +74,8 @@ pub fn measure_all(job: &Job<'_>, tell: &mut dyn FnMut(Framework, &Version, Devi
             let answer = measure(&probe, &request);
             let failure = answer.failure();
             found.versions.extend(answer.versions);
+            // What was measured itself is in those of later ones.
+            found.load = found.load.or(answer.load);
             found.measurements.extend(answer.measurements);
             let useless = failure.as_ref().is_some_and(Failure::is_before_all);
             found.failures.extend(failure);
@@ -108,10 +115,12 @@ impl Answer {
     /// Reads what a probe printed.
     pub fn read(request: &Request, answered: &Answered) -> Self {
         let mut measured = Vec::new();
+        let mut load = None;
         let mut rest = String::new();
         for line in String::from_utf8_lossy(&answered.stdout).lines() {
-            match Measured::of_line(line) {
-                Some(one) => measured.push(one),
+            match protocol::Event::of_line(line) {
+                Some(protocol::Event::Measured(one)) => measured.push(one),
+                Some(protocol::Event::Load { load: one }) => load = Some(one),
                 None => {
                     rest.push_str(line);
                     rest.push('\n');
@@ -130,7 +139,7 @@ impl Answer {
             measurements.extend(left_out(request, skipped, name.clone()));
         }
         let versions = transcript.hello().map(|hello| hello.versions.clone()).unwrap_or_default();
-        Self { measurements, versions, verdict }
+        Self { measurements, versions, load, verdict }
     }
 
     /// Returns what broke; what was left out for want of time is told with the measurements.

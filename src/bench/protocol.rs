@@ -78,11 +78,17 @@ pub struct Measured {
     left_out: Option<String>,
 }
 
-/// The event that only these probes have.
-#[derive(Deserialize)]
+/// An event that only these probes have.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-enum Event {
+pub enum Event {
+    /// What came of one work.
     Measured(Measured),
+    /// How many programs waited for a processor in the minute before, for each of its processors.
+    Load {
+        /// That.
+        load: f64,
+    },
 }
 
 /// After so many seconds a probe begins nothing new.
@@ -158,17 +164,24 @@ impl Case {
     }
 }
 
-impl Measured {
+impl Event {
     /// Reads a line of what a probe printed; none when it is not such an event.
     pub fn of_line(line: &str) -> Option<Self> {
         let (_, text) = line.split_once(PREFIX)?;
-        let Event::Measured(measured) = serde_json::from_str(text.trim_end()).ok()?;
+        let event = serde_json::from_str(text.trim_end()).ok()?;
         // No clock says otherwise.
         let sane = |one: &f64| one.is_finite() && *one >= 0.0;
-        let times = measured.seconds.iter().all(sane) && measured.transfer.iter().all(sane);
-        (times && sane(&measured.warm_up)).then_some(measured)
+        let is_sane = match &event {
+            Self::Measured(Measured { seconds, transfer, warm_up, .. }) => {
+                seconds.iter().chain(transfer).all(sane) && sane(warm_up)
+            }
+            Self::Load { load } => sane(load),
+        };
+        is_sane.then_some(event)
     }
+}
 
+impl Measured {
     /// Makes the measurement of it.
     pub fn on(self, framework: Framework, device: Device, device_name: Option<String>) -> Measurement {
         let Self { work, size, element, warm_up, seconds, transfer, device_bytes, process_bytes, error, left_out } =
@@ -226,11 +239,15 @@ mod tests {
     #[test]
     fn what_is_no_measurement_is_left_to_others() {
         let line = |rest: &str| format!(r#"noise {PREFIX}{{"event":"measured","work":"product","size":5000,{rest}}}"#);
-        let read = Measured::of_line(&line(r#""type":"float32","seconds":[1.5]"#)).unwrap();
+        let Some(Event::Measured(read)) = Event::of_line(&line(r#""type":"float32","seconds":[1.5]"#)) else {
+            panic!()
+        };
         assert_eq!((read.seconds, read.warm_up), (vec![1.5], 0.0));
-        assert!(Measured::of_line(&line(r#""type":"float32","seconds":[-1.5]"#)).is_none());
-        assert!(Measured::of_line(&line(r#""type":"float33""#)).is_none());
-        assert!(Measured::of_line(&format!(r#"{PREFIX}{{"event":"at","id":"product"}}"#)).is_none());
-        assert!(Measured::of_line("a warning").is_none());
+        let load = Event::of_line(&format!(r#"{PREFIX}{{"event":"load","load":0.5}}"#));
+        assert_eq!(load, Some(Event::Load { load: 0.5 }));
+        assert!(Event::of_line(&line(r#""type":"float32","seconds":[-1.5]"#)).is_none());
+        assert!(Event::of_line(&line(r#""type":"float33""#)).is_none());
+        assert!(Event::of_line(&format!(r#"{PREFIX}{{"event":"at","id":"product"}}"#)).is_none());
+        assert!(Event::of_line("a warning").is_none());
     }
 }

@@ -24,6 +24,10 @@ pub struct Run {
     pub circumstances: Circumstances,
     /// The memory of the machine in bytes.
     pub memory: Option<u64>,
+    /// How many programs waited for a processor in the minute before, for each of its processors: from 1 on, other programs
+    /// computed all the time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<f64>,
     /// The versions of all packages of the environment, and of its Python.
     pub packages: BTreeMap<String, String>,
     /// The times.
@@ -308,6 +312,7 @@ pub(super) mod tests {
             env: "default".to_owned(),
             circumstances: Circumstances::of(None, None, None),
             memory: Some(16 << 30),
+            load: None,
             packages: BTreeMap::new(),
             measurements,
             failures: Vec::new(),

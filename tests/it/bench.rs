@@ -146,7 +146,7 @@ fn a_run_is_compared_with_the_last_on_the_same_machine() {
     assert_eq!(changes, &[serde_json::json!({ "what": "numpy", "before": "2.5.2", "now": "2.6.0" })]);
     // The one before is as slow; the first is named by its number.
     bench.run(&device).says(0, &["nothing is slower than before"]);
-    bench.run(&["--device", "cuda", "--compare", "4"]).says(1, &["slower than before", "numpy 2.5.2 -> 2.6.0"]);
+    bench.run(&["--device", "cuda", "--compare", "4"]).says(1, &["2 of 8 slower than before", "numpy 2.5.2 -> 2.6.0"]);
     bench.run(&["--device", "cuda", "--compare", "9"]).says(2, &["error: no such run", "hint: `macml bench --list`"]);
     bench.run(&["--device", "cuda", "--compare", "soon"]).says(2, &["error: `soon` is no run"]);
     let run = bench.run(&["--list"]);
@@ -215,6 +215,16 @@ fn without_a_gpu_nothing_is_measured() {
     assert_eq!((code, &report["verdict"]), (2, &"unknown".into()));
     bench.act("cpu", CPU, "");
     bench.run(&["--device", "cpu"]).says(0, &["torch 2.11.0 on cpu (Intel(R) Xeon(R) Processor)", "145 ms ±3%"]);
+}
+
+#[test]
+fn a_busy_machine_is_told() {
+    let bench = Bench::new();
+    bench.act("cpu", &format!("{CPU}{PREFIX}{{\"event\":\"load\",\"load\":7.84}}\n"), "");
+    let warned =
+        "warning: other programs computed when this began (load 7.8 for each processor): times may be too long\n";
+    bench.run(&["--device", "cpu"]).says(0, &[warned]);
+    assert_eq!(bench.history().runs[0].load, Some(7.84));
 }
 
 #[test]

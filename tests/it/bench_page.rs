@@ -73,6 +73,7 @@ fn run(at: u64) -> Run {
             chip: "Apple M3 Max".to_owned(),
         },
         memory: Some(36 << 30),
+        load: None,
         packages: BTreeMap::from([("torch".to_owned(), "2.13.0".to_owned()), ("mlx".to_owned(), "0.32.2".to_owned())]),
         measurements,
         failures: Vec::new(),

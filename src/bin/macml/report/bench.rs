@@ -87,6 +87,8 @@ struct Run {
     processor: Option<String>,
     /// The memory of the machine in bytes.
     memory: Option<u64>,
+    /// How many programs waited for a processor in the minute before, for each of its processors.
+    load: Option<f64>,
     /// The digest of what macml.lock has for the environment.
     lock: Option<String>,
     /// The digest of the environment's content.
@@ -348,6 +350,7 @@ impl From<&bench::Run> for Run {
             system: run.circumstances.system.clone(),
             processor: run.processor().map(str::to_owned),
             memory: run.memory,
+            load: run.load,
             lock: run.circumstances.lock.as_ref().map(ToString::to_string),
             content: run.circumstances.content.clone(),
             packages: run.packages.clone(),

@@ -119,6 +119,9 @@ enum DeviceArg {
     Cpu,
 }
 
+/// The load for each processor from which on times say little.
+const BUSY: f64 = 0.7;
+
 /// What came of measuring.
 #[derive(Debug)]
 pub(crate) struct Outcome {
@@ -265,7 +268,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     // Little is assumed of a machine that does not say.
     let job = Job { subject: &subject, device, memory: memory.unwrap_or(4 << 30), before };
     if args.batch_sizes || args.workers {
-        let (device, printer, progress) = (job.device, printer, context.progress != Drawing::Nothing);
+        let progress = context.progress != Drawing::Nothing;
         let place = modes::Place { subject: &subject, device, memory: job.memory, printer, progress };
         if args.workers && !modes::workers(&place, &mut run) {
             return Err(CommandError::usage(format!("there is no torch in `{}`", subject.name))
@@ -275,16 +278,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
             modes::batches(&place, &mut run);
         }
     } else {
-        let Found { measurements, failures, versions } = bench::measure_all(&job, &mut |framework, version, device| {
-            if context.progress != Drawing::Nothing {
-                printer.aside(&format!("measuring {framework} {version} on {device}\n"));
-            }
-        });
-        run.measurements = measurements;
-        run.failures = failures;
-        for (name, version) in versions {
-            run.packages.entry(name).or_insert(version);
-        }
+        works(&job, context, printer, &mut run);
     }
     let earlier = which.as_ref().and_then(|which| history.find(which, &run));
     if which.is_some() && earlier.is_none() && run.has_times() {
@@ -298,6 +292,26 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     Ok(Outcome { run, device, kept, comparison, seconds: begun.elapsed().as_secs_f64(), history })
 }
 
+/// Measures every framework, and notes that in the run.
+fn works(job: &Job<'_>, context: &Context, printer: &Printer, run: &mut Run) {
+    let Found { measurements, failures, versions, load } =
+        bench::measure_all(job, &mut |framework, version, device| {
+            if context.progress != Drawing::Nothing {
+                printer.aside(&format!("measuring {framework} {version} on {device}\n"));
+            }
+        });
+    run.measurements = measurements;
+    run.failures = failures;
+    run.load = load;
+    if let Some(load) = load.filter(|load| *load > BUSY) {
+        let text = format!("other programs computed when this began (load {load:.1} for each processor)");
+        printer.aside(&format!("{}: {text}: times may be too long\n", styled(WARN, "warning")));
+    }
+    for (name, version) in versions {
+        run.packages.entry(name).or_insert(version);
+    }
+}
+
 /// Makes a run in which nothing is measured yet.
 fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -> Run {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -308,6 +322,7 @@ fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -
         env: subject.name.clone(),
         circumstances,
         memory,
+        load: None,
         packages: packages.collect(),
         measurements: Vec::new(),
         failures: Vec::new(),

@@ -14,7 +14,6 @@ use macml::verify::protocol::Framework;
 
 use super::Outcome;
 use super::modes;
-use crate::amount;
 use crate::context::Context;
 use crate::printer::BAD;
 use crate::printer::GOOD;
@@ -225,7 +224,10 @@ fn last(outcome: &Outcome, context: &Context) -> String {
     let slower = outcome.comparison.as_ref().map(|comparison| comparison.slower().count());
     let what = match slower {
         _ if !run.has_answers() => "nothing was measured".to_owned(),
-        Some(count @ 1..) => format!("{} slower than before", amount::count(count, "time")),
+        Some(count @ 1..) => {
+            let all = outcome.comparison.as_ref().map_or(0, |comparison| comparison.rows.len());
+            format!("{count} of {all} slower than before")
+        }
         Some(0) if outcome.comparison.as_ref().is_some_and(|comparison| comparison.same_machine) => {
             "nothing is slower than before".to_owned()
         }
