@@ -185,7 +185,7 @@ pub fn advise(sizes: &[BatchSize]) -> Option<Advice> {
     let well = || sizes.iter().filter(|size| size.rate.is_some());
     let best = well().filter_map(|size| size.rate).fold(0.0, f64::max);
     let enough = well().find(|size| size.rate.is_some_and(|rate| rate >= best * 0.95))?;
-    Some(Advice { largest: well().last()?.clone(), enough: enough.clone() })
+    Some(Advice { largest: well().next_back()?.clone(), enough: enough.clone() })
 }
 
 /// What to do after a size.

@@ -45,8 +45,8 @@ fn a_readme_without_markers_is_told_before_anything_is_measured() {
     bench.act("device", "", "exit 3");
     let refused = |text: Option<&str>, expected: &[&str]| {
         match text {
-            Some(text) => drop(bench.0.project.write("README.md", text)),
-            None => drop(std::fs::remove_file(bench.0.project.path().join("README.md"))),
+            Some(text) => bench.0.project.write("README.md", text),
+            None => std::fs::remove_file(bench.0.project.path().join("README.md")).unwrap(),
         }
         let run = bench.run(&["--device", "cuda", "--readme", "README.md"]);
         assert_eq!(run.code, 2, "{}", run.stderr);
