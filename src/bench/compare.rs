@@ -28,6 +28,8 @@ pub struct Comparison {
     pub before: u64,
     /// Whether both are of the same machine. Where they are not, no time is slower or faster.
     pub same_machine: bool,
+    /// How busy the machine was with other things, then and now, as [`Run::load`] says.
+    pub loads: (Option<f64>, Option<f64>),
     /// What both measured.
     pub rows: Vec<Row>,
     /// What the earlier one measured, and this one was to measure and could not.
@@ -99,7 +101,8 @@ pub fn compare(before: &Run, now: &Run) -> Comparison {
             None => {}
         }
     }
-    Comparison { before: before.when, same_machine, rows, gone, changes: changes(before, now) }
+    let loads = (before.load, now.load);
+    Comparison { before: before.when, same_machine, loads, rows, gone, changes: changes(before, now) }
 }
 
 impl Comparison {

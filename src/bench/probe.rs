@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::protocol;
-use super::protocol::Request;
-use super::run::{Failure, Measurement, Run};
+use super::protocol::{Before, Request};
+use super::run::{Failure, Measurement};
 use crate::pep::Version;
 use crate::verify::Answered;
 use crate::verify::Printed;
@@ -29,8 +29,8 @@ pub struct Job<'a> {
     pub device: Device,
     /// The memory of the machine in bytes.
     pub memory: u64,
-    /// An earlier run, whose sizes are taken again.
-    pub before: Option<&'a Run>,
+    /// An earlier run, for its sizes.
+    pub before: Before<'a>,
 }
 
 /// What came of it.
@@ -42,7 +42,7 @@ pub struct Found {
     pub failures: Vec<Failure>,
     /// What the probes said of versions, by package.
     pub versions: BTreeMap<String, String>,
-    /// How busy the machine was with other things, as [`Run::load`] says.
+    /// How busy the machine was with other things, as [`super::Run::load`] says.
     pub load: Option<f64>,
 }
 
@@ -53,7 +53,7 @@ pub struct Answer {
     pub measurements: Vec<Measurement>,
     /// What the probe said of versions, by package.
     pub versions: BTreeMap<String, String>,
-    /// How busy the machine was with other things, as [`Run::load`] says.
+    /// How busy the machine was with other things, as [`super::Run::load`] says.
     pub load: Option<f64>,
     /// How the probe did: whether it could load the framework, had its device, and came to its end.
     pub verdict: Verdict,
@@ -169,4 +169,49 @@ fn left_out(request: &Request, skipped: &Skipped, name: Option<String>) -> Optio
         error: None,
         left_out: Some(format!("not begun, because {} s were over", request.base.limits.begin)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verify::Ended;
+    use crate::verify::protocol::PREFIX;
+
+    fn read(events: &[&str], ended: Ended) -> Answer {
+        let hello = r#"{"event":"hello","protocol":1,"probe":"python","framework":"torch","versions":{"torch":"2.13.0"},"system":"linux"}"#;
+        let device = r#"{"event":"device","built":true,"available":true,"name":"Xeon"}"#;
+        let lines = [hello, device].into_iter().chain(events.iter().copied());
+        let stdout: String = lines.map(|line| format!("{PREFIX}{line}\n")).collect();
+        let request = Request::new(Framework::Torch, Device::Cpu, 8 << 30, Before::Nothing);
+        Answer::read(&request, &Answered { stdout: stdout.into_bytes(), stderr: Vec::new(), ended })
+    }
+
+    const MEASURED: &str =
+        r#"{"event":"measured","work":"product","size":5000,"type":"float32","warm-up":2.0,"seconds":[1.0]}"#;
+    const DONE: &str = r#"{"event":"done","seconds":1.0}"#;
+
+    #[test]
+    fn one_that_hangs_keeps_what_it_measured() {
+        let next = r#"{"event":"at","id":"convolution","type":"float16"}"#;
+        let answer = read(&[MEASURED, next], Ended::OutOfTime(270));
+        assert_eq!((answer.measurements.len(), answer.measurements[0].device_name.as_deref()), (1, Some("Xeon")));
+        let failure = answer.failure().unwrap();
+        let sentence = "the probe was stopped after 270 s in the middle of `convolution` in float16";
+        assert_eq!((failure.word, &*failure.sentence, failure.is_before_all()), (Word::Hung, sentence, false));
+    }
+
+    #[test]
+    fn what_was_not_begun_in_time_is_left_out_and_no_failure() {
+        let skipped = r#"{"event":"skipped","id":"convolution","why":"time","type":"float32"}"#;
+        let answer = read(&[MEASURED, skipped, DONE], Ended::Code(0));
+        let left_out = answer.measurements[1].left_out.as_deref();
+        assert_eq!((left_out, answer.failure()), (Some("not begun, because 150 s were over"), None));
+    }
+
+    #[test]
+    fn what_cannot_be_loaded_fails_before_all() {
+        let told = r#"{"event":"cannot-load","error":"ImportError: no libtorch"}"#;
+        let failure = read(&[told, DONE], Ended::Code(0)).failure().unwrap();
+        assert_eq!((failure.word, failure.is_before_all()), (Word::CannotLoad, true));
+    }
 }

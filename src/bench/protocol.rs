@@ -28,6 +28,17 @@ pub struct Request {
     pub cases: Vec<Case>,
 }
 
+/// What is known of an earlier run on this machine.
+#[derive(Clone, Copy, Debug)]
+pub enum Before<'a> {
+    /// There was none.
+    Nothing,
+    /// There was one.
+    Known(&'a Run),
+    /// There was one, with which this one is to be compared.
+    Compared(&'a Run),
+}
+
 /// One work to measure.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -40,8 +51,10 @@ pub struct Case {
     /// The sizes that this machine's memory bears, the largest first. A GPU is given the first; the CPU the first that is
     /// to be expected to take no longer than [`Case::longest`].
     pub sizes: Vec<u64>,
-    /// The size of an earlier run, which is taken even where it takes four times as long, so that the two can be compared.
+    /// The size of an earlier run, which may take four times as long.
     pub before: Option<u64>,
+    /// Whether that size is taken even where a larger one would do, since the two are to be compared.
+    pub again: bool,
     /// The sizes to try first on the CPU, the smallest first, until one takes long enough to tell.
     pub trials: Vec<u64>,
     /// How long one time may take in seconds.
@@ -114,8 +127,14 @@ pub(super) fn base(framework: Framework, device: Device, memory: u64, limits: Li
 }
 
 impl Request {
-    /// Asks for every work in float32 and float16, in sizes that `memory` bytes bear and in those of an earlier run.
-    pub fn new(framework: Framework, device: Device, memory: u64, before: Option<&Run>) -> Self {
+    /// Asks for every work in float32 and float16, in sizes that `memory` bytes bear, and as far as may be in those of an
+    /// earlier run.
+    pub fn new(framework: Framework, device: Device, memory: u64, before: Before<'_>) -> Self {
+        let again = matches!(before, Before::Compared(_));
+        let before = match before {
+            Before::Nothing => None,
+            Before::Known(run) | Before::Compared(run) => Some(run),
+        };
         let types = vec![ElementType::Float32, ElementType::Float16];
         let works = [Work::Product, Work::Convolution];
         let each = works.iter().flat_map(|work| types.iter().map(|element| (*work, *element)));
@@ -125,7 +144,7 @@ impl Request {
             };
             let earlier =
                 before.and_then(|run| run.measurements.iter().find(same)).filter(|one| !one.seconds.is_empty());
-            Case::new(work, element, memory, earlier.map(|one| one.size))
+            Case { again, ..Case::new(work, element, memory, earlier.map(|one| one.size)) }
         });
         let cases = cases.collect();
         let limits = Limits { begin: BEGIN, end: END };
@@ -139,13 +158,15 @@ impl Case {
     /// than that of all programs.
     fn new(work: Work, element: ElementType, memory: u64, before: Option<u64>) -> Self {
         let most = memory / 10;
-        // Two operands and a result, on both sides, in float32 at first; images, and what a batch of them becomes, forth
-        // and back.
-        let (sizes, trials, bytes): (&[u64], &[u64], fn(u64) -> u64) = match work {
-            Work::Product => (&[5000, 4000, 3000, 2000, 1500, 1000, 500], &[500, 1000], |side| 6 * 4 * side * side),
-            Work::Convolution => {
-                (&[4096, 2048, 1024, 512, 256, 128], &[16, 128, 512], |samples| (samples * 784 * 3 + (16 << 20)) * 4)
-            }
+        let (sizes, trials): (&[u64], &[u64]) = match work {
+            Work::Product => (&[5000, 4000, 3000, 2000, 1500, 1000, 500], &[500, 1000]),
+            Work::Convolution => (&[4096, 2048, 1024, 512, 256, 128], &[16, 128, 512]),
+        };
+        let bytes = |size: u64| match work {
+            // Two operands and a result, on both sides, in float32 at first.
+            Work::Product => 6 * 4 * size * size,
+            // Images on both sides and as they were made, and what a batch of them becomes, forth and back.
+            Work::Convolution => 4 * (3 * 784 * size + (16 << 20)),
         };
         let fitting: Vec<u64> = sizes.iter().copied().filter(|size| bytes(*size) <= most).collect();
         let least = *sizes.last().expect("no work is without sizes");
@@ -154,6 +175,7 @@ impl Case {
             element,
             sizes: if fitting.is_empty() { vec![least] } else { fitting },
             before,
+            again: false,
             trials: trials.to_vec(),
             // The product of the whole size is what people know; it is waited for.
             longest: if (work, element) == (Work::Product, ElementType::Float32) { 6.0 } else { 2.5 },
@@ -212,14 +234,13 @@ mod tests {
     #[test]
     fn sizes_follow_the_memory() {
         let largest = |memory: u64| -> Vec<u64> {
-            let cases = Request::new(Framework::Torch, Device::Mps, memory, None).cases;
+            let cases = Request::new(Framework::Torch, Device::Mps, memory, Before::Nothing).cases;
             [&cases[0], &cases[2]].map(|case| case.sizes[0]).into()
         };
         assert_eq!(largest(64 << 30), [5000, 4096]);
         assert_eq!(largest(8 << 30), [5000, 4096]);
         assert_eq!(largest(4 << 30), [4000, 4096]);
         assert_eq!(largest(1 << 30), [2000, 4096]);
-        assert_eq!(largest(512 << 20), [1000, 1024]);
         assert_eq!(largest(0), [500, 128]);
     }
 
@@ -227,12 +248,12 @@ mod tests {
     fn a_request_is_one_object_and_remembers_sizes() {
         let small = Measurement { size: 2000, ..measured(Device::Cpu, &[1.0]) };
         let before = run(1, vec![small]);
-        let request = Request::new(Framework::Torch, Device::Cpu, 8 << 30, Some(&before));
+        let request = Request::new(Framework::Torch, Device::Cpu, 8 << 30, Before::Compared(&before));
         let json = serde_json::to_value(&request).unwrap();
         assert_eq!((&json["framework"], &json["limits"]["begin"]), (&"torch".into(), &150.into()));
-        assert_eq!(json["cases"][0]["before"], 2000);
+        assert_eq!((&json["cases"][0]["before"], &json["cases"][0]["again"]), (&2000.into(), &true.into()));
         assert!(json["cases"][1]["before"].is_null());
-        let elsewhere = Request::new(Framework::Torch, Device::Mps, 8 << 30, Some(&before));
+        let elsewhere = Request::new(Framework::Torch, Device::Mps, 8 << 30, Before::Known(&before));
         assert_eq!(elsewhere.cases[0].before, None);
     }
 

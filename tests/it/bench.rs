@@ -225,6 +225,10 @@ fn a_busy_machine_is_told() {
         "warning: other programs computed when this began (load 7.8 for each processor): times may be too long\n";
     bench.run(&["--device", "cpu"]).says(0, &[warned]);
     assert_eq!(bench.history().runs[0].load, Some(7.84));
+    bench.act("cpu", CPU, "");
+    let run = bench.run(&["--device", "cpu", "--compare"]);
+    run.says(0, &["  warning: other programs computed during that one\n"]);
+    run.never_says(&["times may be too long"]);
 }
 
 #[test]

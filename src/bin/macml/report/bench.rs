@@ -210,6 +210,8 @@ struct Compared {
     before: u64,
     /// Whether both are of the same machine; where not, nothing is slower or faster.
     same_machine: bool,
+    /// How many programs waited for a processor before the earlier one, for each of its processors.
+    load_before: Option<f64>,
     /// What both measured.
     times: Vec<Times>,
     /// What the earlier one measured and this one could not, as `torch product float32 mps`.
@@ -410,6 +412,7 @@ impl From<&Comparison> for Compared {
         Self {
             before: comparison.before,
             same_machine: comparison.same_machine,
+            load_before: comparison.loads.0,
             times: comparison.rows.iter().map(times).collect(),
             missing: comparison.gone.iter().map(missing).collect(),
             changes: comparison.changes.iter().map(change).collect(),

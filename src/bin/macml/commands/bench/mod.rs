@@ -16,6 +16,7 @@ use macml::bench::History;
 use macml::bench::Job;
 use macml::bench::Run;
 use macml::bench::Which;
+use macml::bench::protocol::Before;
 use macml::bench::readme;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
@@ -261,9 +262,14 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
         })?),
         _ => None,
     };
-    // Sizes are those of the run before, so that all runs can be compared; which machine it was is not known yet.
+    // Which machine this is, a processor that is no Mac's says only when it is measured.
     let same_chip = |before: &&Run| before.circumstances.chip == run.circumstances.chip;
-    let before = named.or_else(|| history.runs.iter().rev().filter(|run| run.has_times()).find(same_chip));
+    let before =
+        match (named.or_else(|| history.runs.iter().rev().filter(|run| run.has_times()).find(same_chip)), &which) {
+            (Some(before), Some(_)) => Before::Compared(before),
+            (Some(before), None) => Before::Known(before),
+            (None, _) => Before::Nothing,
+        };
     let begun = Instant::now();
     // Little is assumed of a machine that does not say.
     let job = Job { subject: &subject, device, memory: memory.unwrap_or(4 << 30), before };

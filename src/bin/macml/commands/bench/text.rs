@@ -12,6 +12,7 @@ use macml::bench::shown;
 use macml::verify::protocol::Device;
 use macml::verify::protocol::Framework;
 
+use super::BUSY;
 use super::Outcome;
 use super::modes;
 use crate::context::Context;
@@ -154,6 +155,9 @@ fn compared(comparison: &Comparison) -> Vec<String> {
     if !comparison.same_machine {
         let text = "that was another machine: nothing of this is slower or faster by itself";
         lines.push(format!("  {}: {text}", styled(WARN, "warning")));
+    }
+    if comparison.loads.0.is_some_and(|load| load > BUSY) {
+        lines.push(format!("  {}: other programs computed during that one", styled(WARN, "warning")));
     }
     let rows: Vec<Vec<String>> = comparison.rows.iter().map(cells).collect();
     let styles = comparison.rows.iter().map(|row| match row.trend {
