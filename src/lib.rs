@@ -45,6 +45,7 @@
 //! | [`sys`] | every file, socket, program and environment variable; errors name the path or address |
 //! | [`diag`] | findings: what we tell people, as data, with stable codes |
 //! | [`progress`] | events that stages report and the binary may draw |
+//! | [`page`] | what every HTML page begins with: head, colours in light and dark, style |
 //! | [`pep`] | the vocabulary that Python's packaging standards fix: names, versions, markers, tags, metadata, hashes |
 //! | [`host`] | what a Mac is, and looking at this one |
 //! | [`python`] | interpreters: finding, judging and choosing them |
@@ -90,6 +91,7 @@
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |
+//! | `.macml/bench/NAME.jsonl` | [`bench`]: one run a line, whole or not at all | the same |
 //! | `~/.local/share/macml/env/` | [`environment`]: those of projects in iCloud, Dropbox and their like, or on exFAT | the same |
 //! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook, `macml env` |
 //! | `~/.local/state/macml/cpu/` | [`environment`]: what hides the GPU from a Python | `macml run --device cpu` |
@@ -106,6 +108,8 @@ pub mod sys;
 pub mod diag;
 
 pub mod progress;
+
+pub mod page;
 
 pub mod pep;
 

@@ -7,6 +7,21 @@
 //!
 //! Times are judged only against times of the same machine. Knows nothing of manifests, indexes and solving.
 
+pub mod batch_sizes;
+pub mod protocol;
+pub mod readme;
+pub mod shown;
+pub mod workers;
+
+mod compare;
+mod history;
+mod page;
+mod pressure;
+mod probe;
 mod run;
 
-pub use run::{BatchSize, Measurement, Run, Work, Workers};
+pub use compare::{Change, Comparison, OTHER_SIZE, Row, SPREADS, TOLERANCE, Trend, compare};
+pub use history::{History, Unread, Which};
+pub use page::page;
+pub use probe::{Answer, Found, Job, measure, measure_all, probe};
+pub use run::{BatchSize, Failure, Measurement, Run, Work, Workers};

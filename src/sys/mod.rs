@@ -9,6 +9,7 @@ mod exec;
 pub mod fs;
 pub mod http;
 mod identity;
+pub mod memory;
 mod own;
 mod partial;
 pub mod process;

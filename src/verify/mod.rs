@@ -23,7 +23,7 @@ pub mod native;
 
 pub use fallback::{Became, Said};
 pub use operators::{Outcome, Tried, remaining, tally, tried};
-pub use probe::Probe;
+pub use probe::{Answered, Probe};
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
 pub use subject::Subject;
 pub use transcript::{Ended, Printed, Transcript};

@@ -29,7 +29,7 @@ pub struct Probe {
 impl Probe {
     /// Makes the probe of a framework in an environment, by its interpreter. `env` is what a program of that environment
     /// would have.
-    pub fn python(framework: Framework, interpreter: &Path, env: BTreeMap<String, String>) -> Self {
+    pub fn python(framework: Framework, interpreter: &Path, mut env: BTreeMap<String, String>) -> Self {
         let own = match framework {
             Framework::Torch => concat!(
                 include_str!("probes/torch_operators.py"),
@@ -44,9 +44,23 @@ impl Probe {
             Framework::Mlx => include_str!("probes/mlx.py"),
             Framework::Coremltools => include_str!("probes/coreml.py"),
         };
+        // Products of float32 may be shortened on an M5; that would be told as wrong numbers.
+        env.insert("MLX_ENABLE_TF32".into(), "0".into());
+        Self::script(framework, own, interpreter, env)
+    }
+
+    /// Makes a probe of a text of its own, which follows those that speak the protocol, load the framework and find the
+    /// device.
+    pub fn script(framework: Framework, own: &str, interpreter: &Path, env: BTreeMap<String, String>) -> Self {
+        let device = match framework {
+            Framework::Torch => include_str!("probes/torch_device.py"),
+            Framework::Tensorflow => include_str!("probes/tensorflow_device.py"),
+            Framework::Mlx => include_str!("probes/mlx_device.py"),
+            Framework::Coremltools => "",
+        };
         // Isolated, so that neither the folder it is started in nor `PYTHONPATH` decides what is loaded; and without
         // leaving compiled files behind.
-        let args = ["-I", "-B", "-c", &format!("{PROTOCOL}\n\n{own}")].map(OsString::from).into();
+        let args = ["-I", "-B", "-c", &format!("{PROTOCOL}\n\n{device}\n\n{own}")].map(OsString::from).into();
         Self { kind: ProbeKind::Python, program: interpreter.to_owned(), args, env: told(env) }
     }
 
@@ -57,23 +71,43 @@ impl Probe {
 
     /// Asks it. A crash, a hang, a loader's refusal and garbage are in what comes back.
     pub fn ask(&self, request: &Request) -> Transcript {
+        let text = serde_json::to_string(request).expect("a request is plain data with text keys");
+        let Answered { stdout, stderr, ended } = self.answer(text, request.limits.end);
+        Transcript::read(self.kind, request.clone(), Printed { stdout: &stdout, stderr: &stderr }, ended)
+    }
+
+    /// Runs it with a request as JSON, for as many seconds at most, and returns what it printed.
+    pub fn answer(&self, request: String, limit: u64) -> Answered {
         let mut args = self.args.clone();
-        args.push(serde_json::to_string(request).expect("a request is plain data with text keys").into());
-        let limit = Duration::from_secs(request.limits.end);
-        let program = Program { path: self.program.clone(), args, env: self.env.clone(), limit };
-        let (stdout, stderr, ended) = match process::run(&program) {
+        args.push(request.into());
+        let program =
+            Program { path: self.program.clone(), args, env: self.env.clone(), limit: Duration::from_secs(limit) };
+        match process::run(&program) {
             Ok(output) => {
                 let ended = match output.end {
                     End::Code(code) => Ended::Code(code),
                     End::Signal(signal) => Ended::Signal(signal),
-                    End::OutOfTime => Ended::OutOfTime(request.limits.end),
+                    End::OutOfTime => Ended::OutOfTime(limit),
                 };
-                (output.stdout, output.stderr, ended)
+                Answered { stdout: output.stdout, stderr: output.stderr, ended }
             }
-            Err(error) => (Vec::new(), Vec::new(), Ended::NotStarted(error.cause.to_string())),
-        };
-        Transcript::read(self.kind, request.clone(), Printed { stdout: &stdout, stderr: &stderr }, ended)
+            Err(error) => {
+                let ended = Ended::NotStarted(error.cause.to_string());
+                Answered { stdout: Vec::new(), stderr: Vec::new(), ended }
+            }
+        }
     }
+}
+
+/// What a probe printed, and how it ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answered {
+    /// On its standard output.
+    pub stdout: Vec<u8>,
+    /// On its standard error.
+    pub stderr: Vec<u8>,
+    /// How it ended.
+    pub ended: Ended,
 }
 
 /// Adds what makes a probe tell more.

@@ -14,12 +14,12 @@ use macml::verify::{Outcome, Probe, Transcript, Tried, Verdict, Word, judge, rem
 use crate::real_answers::live;
 
 /// Whether the large frameworks are to be downloaded too, two gigabytes of them: `MACML_LIVE=full`.
-fn full() -> bool {
+pub(crate) fn full() -> bool {
     live() && std::env::var("MACML_LIVE").as_deref() == Ok("full")
 }
 
 /// What the Linux wheel of torch 2.13 needs beside it on a processor; the rest of what it names computes on GPUs.
-const TORCH: &[&str] = &[
+pub(crate) const TORCH: &[&str] = &[
     "--no-deps",
     "torch==2.13.0",
     "numpy",
@@ -52,7 +52,7 @@ const GPU_LIBRARIES: [&str; 12] = [
 ];
 
 /// Makes an environment with these packages, or takes the one that an earlier run made, and returns its interpreter.
-fn environment(name: &str, packages: &[&str]) -> PathBuf {
+pub(crate) fn environment(name: &str, packages: &[&str]) -> PathBuf {
     // One at a time, since several tests need the same.
     static MAKING: Mutex<()> = Mutex::new(());
     let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -54,6 +54,12 @@ mod generations;
 mod online;
 // What works on which Python and macOS: the table, the JSON, the page, and what is kept of them.
 mod matrix;
+// The page of the benchmark, and its block in a README: structure, hostile words, odd histories.
+mod bench_page;
+// The flags of `macml bench` that write files or measure something else, through the binary; and those in real frameworks
+// (live).
+mod bench_modes;
+mod live_bench_modes;
 // Probes that answer well, answer badly, break, hang and lie, through the real runner.
 mod verify;
 // Our probes in real frameworks, on this machine's processor (live).
@@ -75,6 +81,9 @@ mod sync;
 mod ops;
 /// `macml why` through the binary.
 mod why;
+// `macml bench` through the binary: recorded probes, broken ones, what is kept and compared; and real ones (live).
+mod bench;
+mod live_bench;
 // Everything in `pep/` against the `packaging` package (live).
 mod oracle;
 

@@ -2,12 +2,11 @@
 
 use std::path::PathBuf;
 
-use html5gum::Token;
-use html5gum::Tokenizer;
 use macml::knowledge::Knowledge;
 use macml::pep::Sha256;
 
 use crate::real_answers::live;
+use crate::support::page::well_formed;
 use crate::support::project::Project;
 use crate::support::project::Run;
 use crate::support::published::Published;
@@ -203,31 +202,6 @@ fn known_problems_and_what_is_later_than_the_knowledge_are_marked() {
     assert_eq!(table["problems"].as_array().unwrap().len(), ids.len());
     let run = ask(&project, &words(&["tensorflow"]));
     run.says(0, &[&format!("tensorflow  !{} 2.19.1\n", ids.len()), &format!("\n!   `{}`: ", ids[0]), "on macOS 15.0)"]);
-}
-
-/// Holds a page to what every reader needs: tags in pairs, nothing from elsewhere, headers with a scope.
-fn well_formed(page: &str) {
-    let mut open: Vec<String> = Vec::new();
-    for token in Tokenizer::new(page) {
-        match token.unwrap() {
-            Token::StartTag(tag) => {
-                let name = String::from_utf8(tag.name.to_vec()).unwrap();
-                let attribute = |name: &str| tag.attributes.iter().any(|(key, _)| ***key == *name.as_bytes());
-                assert!(!attribute("src") && !attribute("onclick"), "{name}");
-                assert!(!["script", "link", "img", "iframe"].contains(&name.as_str()), "{name}");
-                assert!(name != "th" || attribute("scope"));
-                assert!(name != "html" || attribute("lang"));
-                if name != "meta" {
-                    open.push(name);
-                }
-            }
-            Token::EndTag(tag) => assert_eq!(open.pop().unwrap().as_bytes(), &**tag.name),
-            Token::Error(error) => panic!("{error:?}"),
-            _ => {}
-        }
-    }
-    assert!(open.is_empty(), "{open:?}");
-    assert!(!page.contains("http") && !page.contains("url("), "nothing is fetched");
 }
 
 #[test]

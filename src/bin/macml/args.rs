@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::CommandFactory as _;
 use clap::FromArgMatches as _;
 
+use crate::commands::bench::BenchArgs;
 use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
 use crate::commands::env::EnvArgs;
@@ -24,6 +25,7 @@ use crate::commands::why::WhyArgs;
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["lock", "sync", "run", "hook"]),
+    ("Prove", &["bench"]),
     ("Repair", &["why", "matrix", "ops", "rules"]),
     ("Plumbing", &["bundle", "env", "python", "cache"]),
 ];
@@ -45,6 +47,7 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
+    Bench(BenchArgs),
     Bundle(BundleArgs),
     Cache(CacheArgs),
     Env(EnvArgs),

@@ -4,6 +4,8 @@ use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
+use macml::bench::readme;
+use macml::bench::readme::ReadmeError;
 use macml::diag::Finding;
 use macml::diag::Severity;
 use macml::diag::Source;
@@ -336,6 +338,22 @@ impl CommandError {
             }
             DownloadError::NoSpace { .. } => Some(MAKE_ROOM.to_owned()),
             _ => None,
+        };
+        hint.into_iter().fold(Self::new(kind, error), Self::hint)
+    }
+
+    /// Makes the one for a README whose block cannot be replaced; `typed` is how the file was named.
+    pub(crate) fn from_readme(error: ReadmeError, typed: &Path) -> Self {
+        let (begin, end) = (readme::BEGIN, readme::END);
+        let kind = if let ReadmeError::Disk(_) = &error { Kind::Disk } else { Kind::Usage };
+        let hint = match &error {
+            ReadmeError::Disk(_) => None,
+            ReadmeError::Absent(_) => Some(format!("make it, with the two lines `{begin}` and `{end}`")),
+            ReadmeError::NotText { .. } => Some("save it as UTF-8".to_owned()),
+            ReadmeError::Markers { .. } => Some(format!(
+                "leave these two lines in `{}`, each once, where the table belongs: `{begin}` and below it `{end}`",
+                typed.display()
+            )),
         };
         hint.into_iter().fold(Self::new(kind, error), Self::hint)
     }

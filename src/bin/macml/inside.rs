@@ -13,13 +13,19 @@ use macml::environment::Generation;
 use macml::environment::Generations;
 use macml::environment::InUse;
 use macml::environment::Place;
+use macml::environment::Stamp;
+use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
 use macml::pipeline;
+use macml::python::Machine;
 use macml::sys::Folder;
 use macml::sys::fs;
 use macml::sys::tree;
+use macml::target::Platform;
+use macml::verify::Circumstances;
 use macml::verify::Subject;
+use macml::verify::lock_digest;
 
 use crate::commands::sync;
 use crate::commands::sync::SyncArgs;
@@ -152,6 +158,23 @@ impl Inside {
         let subject = Subject::inside(&self.generation.path, &self.place.env, vars);
         let subject = subject.map_err(|error| CommandError::new(Kind::Disk, error))?;
         subject.ok_or_else(|| CommandError::usage(format!("`{}` has no Python", context.shown(&self.place.link))))
+    }
+
+    /// Says of what something is measured in it: of which lock and content, on which machine.
+    pub(crate) fn circumstances(&self, context: &Context) -> Result<Circumstances, CommandError> {
+        let lock = Path::new(&self.project.source.name).with_file_name("macml.lock");
+        let lock = lock::read(&lock)
+            .map_err(|error| CommandError::from_pipeline(pipeline::Error::Lockfile(error), context))?;
+        let platform = Machine::here(&context.env).as_ref().and_then(Platform::of);
+        let digest = match &lock {
+            lock::ReadOutcome::Whole(lock) => {
+                let env = platform.and_then(|platform| lock.env(&self.place.env, platform));
+                env.map(|env| lock_digest(lock, env))
+            }
+            _ => None,
+        };
+        let stamp = Stamp::read(&self.generation.path).map_err(|error| CommandError::new(Kind::Disk, error))?;
+        Ok(Circumstances::of(digest, stamp.map(|stamp| stamp.content), context.host()?.as_ref()))
     }
 
     /// Warns of packages of another Python that PYTHONPATH would put before those that were locked.

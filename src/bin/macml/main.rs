@@ -58,6 +58,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
     };
     let printer = Printer::new(colors, context.level);
     match args.command {
+        Command::Bench(args) => commands::bench::run(&args, &context, &printer),
         Command::Bundle(args) => commands::bundle::run(&args, &context, &printer),
         Command::Cache(args) => commands::cache::run(&args, &context, &printer),
         Command::Env(args) => commands::env::run(&args, &context, &printer),

@@ -1,4 +1,4 @@
-"""Asks MLX. Its text follows that of protocol.py.
+"""Asks MLX. Its text follows that of mlx_device.py.
 
 A case is computed on the device in the type that is asked, and on the CPU in float64 with the same numbers. MLX has no
 operators that move to the CPU by themselves, and its arrays lie in memory that both share: there is neither a fallback
@@ -6,20 +6,6 @@ nor a place of an optimizer's state to tell. Convolutions of float64 are done in
 is no wider complex type: references of both are put together from products of float64.
 """
 
-# Products of float32 may be shortened on an M5; that would be told as wrong numbers.
-os.environ["MLX_ENABLE_TF32"] = "0"
-
-at("import")
-try:
-    import mlx.core as mx
-    import mlx.nn as nn
-    import mlx.optimizers as optim
-    from mlx.utils import tree_flatten, tree_map
-except BaseException as error:  # A library that cannot be loaded comes as anything.
-    say("cannot-load", error=text_of(error))
-    done()
-
-DEVICE = REQUEST["device"]
 SIZES = REQUEST["sizes"]
 LONG, ROWS, SIDE = SIZES["long"], SIZES["rows"], SIZES["product"]
 TYPES = {
@@ -28,34 +14,8 @@ TYPES = {
     "bfloat16": mx.bfloat16,
     "complex64": mx.complex64,
 }
-HERE = mx.cpu
-THERE = mx.cpu if DEVICE == "cpu" else mx.gpu
 # Before 0.22 there is none; then the reference is float32 on the CPU.
 WIDE = getattr(mx, "float64", mx.float32)
-
-
-def found_device():
-    built, name, error = None, processor(), None
-    if DEVICE == "mps":
-        folder = os.path.join(os.path.dirname(mx.__file__), "lib")
-        built = os.path.isdir(folder) and any(name.endswith(".metallib") for name in os.listdir(folder))
-        available = mx.metal.is_available()
-    elif DEVICE == "cuda":
-        available = hasattr(mx, "cuda") and mx.cuda.is_available()
-    else:
-        built, available = True, True
-    try:
-        with mx.stream(THERE):
-            there = mx.ones(3).sum()
-            mx.eval(there)
-            available = available and float(there) == 3.0
-        if available and DEVICE == "mps":
-            info = mx.device_info if hasattr(mx, "device_info") else mx.metal.device_info
-            name = info().get("device_name", name)
-    except Exception as problem:
-        available, error = False, text_of(problem)
-    say_device(built, available, str(mx.Device(THERE)) if available else None, name, error)
-    return available
 
 
 def normal(id, shapes, element):

@@ -1,49 +1,12 @@
-"""Asks TensorFlow, with or without the Metal plugin. Its text follows that of protocol.py and tensorflow_operators.py.
+"""Asks TensorFlow, with or without the Metal plugin. Its text follows those of tensorflow_device.py and
+tensorflow_operators.py.
 
 A case is computed on the device in the type that is asked, and on the CPU in float64 with the same numbers. Operations
 that have no kernel for the device run on the CPU by themselves; where a result lies tells that.
 """
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ["KERAS_BACKEND"] = "tensorflow"
-
-at("import")
-try:
-    import numpy
-    import tensorflow as tf
-except BaseException as error:  # A plugin that cannot be loaded comes as anything.
-    say("cannot-load", error=text_of(error))
-    done()
-
-DEVICE = REQUEST["device"]
 SIZES = REQUEST["sizes"]
 LONG, ROWS, SIDE = SIZES["long"], SIZES["rows"], SIZES["product"]
-THERE = "/CPU:0" if DEVICE == "cpu" else "/GPU:0"
-HERE = "/CPU:0"
-
-
-def found_device():
-    if DEVICE == "cpu":
-        say_device(True, True, "/CPU:0", processor())
-        return True
-    if DEVICE == "cuda":
-        built = tf.test.is_built_with_cuda()
-    else:
-        built = "tensorflow-metal" in package_versions(["tensorflow-metal"])
-    devices, name, error = [], None, None
-    try:
-        devices = tf.config.list_physical_devices("GPU")
-        for device in devices:
-            # Else all memory of the machine is taken.
-            tf.config.experimental.set_memory_growth(device, True)
-        if devices:
-            name = tf.config.experimental.get_device_details(devices[0]).get("device_name")
-            with tf.device(THERE):
-                float(tf.reduce_sum(tf.ones(3)))
-    except Exception as problem:
-        devices, error = [], text_of(problem)
-    say_device(built, bool(devices), devices[0].name if devices else None, name or processor(), error)
-    return bool(devices)
 
 
 def linear(x, weight, bias=None):

@@ -1,18 +1,9 @@
-"""Asks torch. Its text follows that of protocol.py, torch_operators.py and torch_trials.py.
+"""Asks torch. Its text follows those of torch_device.py, torch_operators.py and torch_trials.py.
 
 Every case is one function of tensors. It is called with them on the device in the type that is asked, and on the CPU in
 float64, with the same numbers; views are taken inside, so that their layout is that of the device.
 """
 
-at("import")
-try:
-    import torch
-    import torch.nn.functional as F
-except BaseException as error:  # A library that cannot be loaded comes as anything.
-    say("cannot-load", error=text_of(error))
-    done()
-
-DEVICE = REQUEST["device"]
 SIZES = REQUEST["sizes"]
 TYPES = {
     "float32": torch.float32,
@@ -21,36 +12,6 @@ TYPES = {
     "complex64": torch.complex64,
 }
 LONG, ROWS, SIDE = SIZES["long"], SIZES["rows"], SIZES["product"]
-
-
-def found_device():
-    if DEVICE == "mps":
-        built, available = torch.backends.mps.is_built(), torch.backends.mps.is_available()
-    elif DEVICE == "cuda":
-        built, available = torch.backends.cuda.is_built(), torch.cuda.is_available()
-    else:
-        built, available = True, True
-    name, error = None, None
-    # `is_available` may say yes on a system that is too old: what counts is a tensor.
-    try:
-        there = torch.ones(3, device=DEVICE)
-        id = str(there.device)
-        available = available and float(there.sum().cpu()) == 3.0
-        name = torch.cuda.get_device_name(0) if DEVICE == "cuda" else processor()
-    except Exception as problem:
-        id, error, available = None, text_of(problem), False
-    say_device(built, available, id, name, error)
-    return available
-
-
-def wait():
-    if DEVICE == "mps" and hasattr(torch, "mps"):
-        torch.mps.synchronize()
-    elif DEVICE == "mps":
-        # Before torch 2.0 only reading a result waits for it.
-        torch.ones(1, device=DEVICE).cpu()
-    elif DEVICE == "cuda":
-        torch.cuda.synchronize()
 
 
 def normal(id, shapes, element):

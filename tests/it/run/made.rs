@@ -16,15 +16,15 @@ use crate::support::python::python;
 const MANIFEST: &str = "[target]\nchip = \"m1\"\nmacos = \"14.0\"\ngpu = \"optional\"\npython = \">=3.11\"\n";
 
 /// A project with an environment.
-pub(super) struct Made {
-    pub(super) project: Project,
+pub(crate) struct Made {
+    pub(crate) project: Project,
     /// The project's folder, every link followed.
-    pub(super) root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 impl Made {
     /// Makes one whose manifest ends with `rest`, with a generation numbered 1.
-    pub(super) fn new(rest: &str) -> Self {
+    pub(crate) fn new(rest: &str) -> Self {
         let project = Project::new(&(MANIFEST.to_owned() + rest));
         let root = project.path().canonicalize().unwrap();
         let made = Self { project, root };
@@ -33,12 +33,12 @@ impl Made {
         made
     }
 
-    pub(super) fn generation(&self, number: u32) -> PathBuf {
+    pub(crate) fn generation(&self, number: u32) -> PathBuf {
         self.root.join(format!(".macml/env/default/0123456789abcdef.{number}"))
     }
 
     /// Makes a generation.
-    pub(super) fn generate(&self, number: u32) {
+    pub(crate) fn generate(&self, number: u32) {
         let (python, minor) = python();
         let root = self.generation(number);
         let site = format!("lib/python{minor}/site-packages");
@@ -68,62 +68,62 @@ impl Made {
     }
 
     /// Makes the link lead to a generation.
-    pub(super) fn lead_to(&self, number: u32) {
+    pub(crate) fn lead_to(&self, number: u32) {
         let new = self.root.join(".venv-new");
         symlink(format!(".macml/env/default/0123456789abcdef.{number}"), &new).unwrap();
         std::fs::rename(&new, self.root.join(".venv")).unwrap();
     }
 
     /// Writes a program into `bin` of generation 1.
-    pub(super) fn program(&self, name: &str, text: &str) -> PathBuf {
+    pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
         let path = self.generation(1).join("bin").join(name);
         write_program(&path, text);
         path
     }
 
     /// Writes a module into the packages of generation 1.
-    pub(super) fn module(&self, name: &str, text: &str) {
+    pub(crate) fn module(&self, name: &str, text: &str) {
         let path = self.generation(1).join(format!("lib/python{}/site-packages", python().1)).join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
     /// The environment is taken as it was made: there is no index to lock from.
-    pub(super) fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.project.command(&[&["run"], words].concat());
         command.env("MACML_NO_SYNC", "1");
         command
     }
 
-    pub(super) fn run(&self, words: &[&str]) -> Run {
+    pub(crate) fn run(&self, words: &[&str]) -> Run {
         self.run_with(&[], words)
     }
 
-    pub(super) fn run_with(&self, vars: &[(&str, &str)], words: &[&str]) -> Run {
+    pub(crate) fn run_with(&self, vars: &[(&str, &str)], words: &[&str]) -> Run {
         self.project.run_with(&[vars, &[("MACML_NO_SYNC", "1")]].concat(), &[&["run"], words].concat())
     }
 
     /// Runs Python, which must succeed, and returns the lines that it printed.
-    pub(super) fn python(&self, vars: &[(&str, &str)], options: &[&str], code: &str) -> Vec<String> {
+    pub(crate) fn python(&self, vars: &[(&str, &str)], options: &[&str], code: &str) -> Vec<String> {
         let run = self.run_with(vars, &[options, &["python", "-c", code]].concat());
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{}", run.stdout);
         run.stdout.lines().map(str::to_owned).collect()
     }
 
     /// Whether something holds generation 1.
-    pub(super) fn is_held(&self) -> bool {
+    pub(crate) fn is_held(&self) -> bool {
         File::open(self.generation(1).join("macml-in-use")).unwrap().try_lock().is_err()
     }
 }
 
 /// Writes a file that may be run.
-pub(super) fn write_program(path: &Path, text: &str) {
+pub(crate) fn write_program(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
     std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
 /// Runs a command with bytes on its standard input.
-pub(super) fn feed(mut command: Command, input: Vec<u8>) -> Output {
+pub(crate) fn feed(mut command: Command, input: Vec<u8>) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || stdin.write_all(&input));
@@ -135,7 +135,7 @@ pub(super) fn feed(mut command: Command, input: Vec<u8>) -> Output {
 
 /// Waits until something is so.
 #[track_caller]
-pub(super) fn until(what: &str, so: impl Fn() -> bool) {
+pub(crate) fn until(what: &str, so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !so() {
         assert!(Instant::now() < deadline, "{what}");

@@ -3,7 +3,7 @@
 mod cpu;
 mod fallbacks;
 mod lookup;
-mod made;
+pub(crate) mod made;
 mod streams;
 mod terminal;
 mod within;

@@ -3,6 +3,7 @@
 //! Fields may be added without a new `schema` number; readers must ignore those they do not know. Renaming, removing
 //! or giving another meaning to a field takes a new number.
 
+pub(crate) mod bench;
 pub(crate) mod bundle;
 pub(crate) mod cache;
 pub(crate) mod env;
