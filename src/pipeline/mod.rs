@@ -5,6 +5,7 @@
 pub mod bundle;
 pub mod sync;
 mod told;
+pub mod verify;
 mod why;
 
 use std::collections::BTreeMap;

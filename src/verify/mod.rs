@@ -11,6 +11,7 @@
 
 pub mod protocol;
 
+mod memory;
 mod probe;
 mod record;
 mod subject;
@@ -19,9 +20,10 @@ mod verdict;
 
 pub mod native;
 
+pub use memory::out_of_memory;
 pub use probe::Probe;
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
-pub use subject::Subject;
+pub use subject::{Subject, framework_of, frameworks};
 pub use transcript::{Ended, Printed, Transcript};
 pub use verdict::{Class, Problem, Verdict, Word, judge};
 

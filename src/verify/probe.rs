@@ -6,7 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::protocol::{Framework, ProbeKind, Request};
+use super::protocol::{At, Event, Framework, ProbeKind, Request};
 use super::transcript::{Ended, Printed, Transcript};
 use crate::sys::process::{self, End, Program};
 
@@ -49,11 +49,20 @@ impl Probe {
 
     /// Asks it. A crash, a hang, a loader's refusal and garbage are in what comes back.
     pub fn ask(&self, request: &Request) -> Transcript {
+        self.ask_telling(request, &mut |_| {})
+    }
+
+    /// Asks it likewise, and passes on what it begins while it runs.
+    pub fn ask_telling(&self, request: &Request, tell: &mut dyn FnMut(&At)) -> Transcript {
         let mut args = self.args.clone();
         args.push(serde_json::to_string(request).expect("a request is plain data with text keys").into());
         let limit = Duration::from_secs(request.limits.end);
         let program = Program { path: self.program.clone(), args, env: self.env.clone(), limit };
-        let (stdout, stderr, ended) = match process::run(&program) {
+        let (stdout, stderr, ended) = match process::run_telling(&program, &mut |line| {
+            if let Some(Ok(Event::At(at))) = Event::of_line(line) {
+                tell(&at);
+            }
+        }) {
             Ok(output) => {
                 let ended = match output.end {
                     End::Code(code) => Ended::Code(code),
