@@ -161,8 +161,7 @@ impl Foreseen {
             let about = |package: &PackageName| framework_of(package) == Some(verdict.framework);
             let problems = self.problems.iter().filter(|known| about(&known.name) && shown(&known.rule));
             // What needs another macOS has no GPU, or breaks with the first thing that it is to compute.
-            let without =
-                [Word::NoDevice, Word::NotVisible, Word::NotBuilt, Word::Failed, Word::Crashed, Word::CannotLoad];
+            let without = [Word::NoDevice, Word::Failed, Word::Crashed];
             let unfit = self.unfit.iter().filter(|unfit| about(&unfit.name) && without.contains(&problem.word));
             unfit.map(|unfit| unfit.rule.clone()).chain(problems.map(|known| known.rule.clone())).collect()
         });

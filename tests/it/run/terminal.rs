@@ -1,36 +1,9 @@
 //! On a real terminal: what people see and press reaches the command as if macml were not there.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::made::Made;
-use crate::support::python::python;
-
-/// Plays steps on a terminal in which a command runs, macml's own file being `$macml`; returns what was shown, and the exit
-/// code or the negative number of a signal.
-fn play(made: &Made, steps: &Value, command: &[&str]) -> (String, i64) {
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/run/terminal.py");
-    let macml = env!("CARGO_BIN_EXE_macml");
-    let words = command.iter().map(|word| if *word == "$macml" { macml } else { word });
-    let output = Command::new(&python().0)
-        .args(["-I".as_ref(), driver.as_os_str()])
-        .arg(steps.to_string())
-        .args(words)
-        .current_dir(&made.root)
-        .env_clear()
-        .envs([("HOME", made.root.to_str().unwrap()), ("PATH", "/usr/bin:/bin"), ("TERM", "dumb"), ("PS1", "sh> ")])
-        .env("macml", macml)
-        .env("MACML_NO_SYNC", "1")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
-    (ended["shown"].as_str().unwrap().to_owned(), ended["code"].as_i64().unwrap())
-}
+use crate::support::terminal::play;
 
 #[test]
 fn a_progress_bar_has_the_terminal_to_itself() {
@@ -46,7 +19,7 @@ fn a_progress_bar_has_the_terminal_to_itself() {
          print(tuple(os.get_terminal_size()))\n",
     );
     let steps = json!([["wait", "100%\r\n"], ["size", 44, 55]]);
-    let (shown, code) = play(&made, &steps, &["$macml", "run", "bar.py"]);
+    let (shown, code) = play(&made.root, &[("MACML_NO_SYNC", "1")], &steps, &["$macml", "run", "bar.py"]);
     let bar = "[True, True, True] (111, 33)\r\n\r  0%\r 25%\r 50%\r 75%\r100%\r\n(55, 44)\r\n";
     assert_eq!((shown.as_str(), code), (bar, 0));
 }
@@ -63,10 +36,10 @@ fn ctrl_c_is_the_command_s() {
          print('again', flush=True)\ntime.sleep(60)\n",
     );
     let steps = json!([["wait", "ready"], ["send", "\u{3}"], ["wait", "caught"]]);
-    let (shown, code) = play(&made, &steps, &["$macml", "run", "wait.py", "once"]);
+    let (shown, code) = play(&made.root, &[("MACML_NO_SYNC", "1")], &steps, &["$macml", "run", "wait.py", "once"]);
     assert_eq!((shown.as_str(), code), ("ready\r\n^Ccaught\r\n", 3));
     let steps = json!([["wait", "ready"], ["send", "\u{3}"], ["wait", "again"], ["send", "\u{3}"]]);
-    let (shown, code) = play(&made, &steps, &["$macml", "run", "wait.py"]);
+    let (shown, code) = play(&made.root, &[("MACML_NO_SYNC", "1")], &steps, &["$macml", "run", "wait.py"]);
     assert!(shown.contains("KeyboardInterrupt") && code == -2, "{code} {shown}");
 }
 
@@ -103,7 +76,7 @@ fn ctrl_z_stops_the_command_and_fg_goes_on_with_it() {
         ["wait", "sh> "],
         ["send", "exit\n"],
     ]);
-    let (_, code) = play(&made, &steps, &["/bin/sh", "-i"]);
+    let (_, code) = play(&made.root, &[("MACML_NO_SYNC", "1")], &steps, &["/bin/sh", "-i"]);
     assert_eq!(code, 0);
 }
 
@@ -128,6 +101,6 @@ fn a_python_prompt_works() {
         ["wait", ">>> "],
         ["send", "\u{4}"],
     ]);
-    let (shown, code) = play(&made, &steps, &["$macml", "run", "python"]);
+    let (shown, code) = play(&made.root, &[("MACML_NO_SYNC", "1")], &steps, &["$macml", "run", "python"]);
     assert_eq!(code, 0, "{shown}");
 }

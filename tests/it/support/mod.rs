@@ -7,6 +7,7 @@ pub(crate) mod python;
 pub(crate) mod server;
 pub(crate) mod socks;
 pub(crate) mod solving;
+pub(crate) mod terminal;
 pub(crate) mod universe;
 pub(crate) mod wheel;
 pub(crate) mod zip;

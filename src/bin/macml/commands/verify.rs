@@ -342,7 +342,7 @@ fn hints(args: &VerifyArgs, subject: &Subject, outcome: &Outcome, host: Option<&
     if no_device && args.device.is_none() && host.is_none() {
         hints.push("`--device cpu` asks the processor instead".to_owned());
     }
-    if no_device && host.is_some() && !args.if_possible {
+    if word == Word::NotVisible && host.is_some() && !args.if_possible {
         hints.push("run it in a terminal of this Mac itself; `--if-possible` makes no failure of it".to_owned());
     }
     let native = outcome
