@@ -4,6 +4,7 @@ pub(crate) mod built;
 pub(crate) mod project;
 pub(crate) mod published;
 pub(crate) mod python;
+pub(crate) mod real;
 pub(crate) mod server;
 pub(crate) mod socks;
 pub(crate) mod solving;

@@ -2,12 +2,14 @@
 //! frameworks answered once, whole or with a part of it changed, or that breaks and hangs.
 
 mod interrupted;
+mod live;
 mod native;
 mod project;
 mod words;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use macml::verify::Transcript;
 use macml::verify::protocol::Event;
@@ -84,6 +86,25 @@ impl Prefix {
         assert_eq!(json["exit-code"], run.code, "{json:#}");
         json
     }
+}
+
+/// Verifies an environment of real frameworks on the processor, which must be all right. Returns the verdicts.
+pub(crate) fn verified(prefix: &Path, words: &[&str]) -> Vec<serde_json::Value> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_macml"));
+    command.args(["verify", "--device", "cpu", "--output-format", "json", "--prefix"]).arg(prefix).args(words);
+    let output = command.env("MACML_NO_CONFIG", "1").stdin(Stdio::null()).output().unwrap();
+    let (stdout, stderr) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+    assert_eq!(output.status.code(), Some(0), "{stdout}{stderr}");
+    let json = Run { code: 0, stdout, stderr }.json_as("verify.schema.json");
+    assert_eq!(json["verdict"], "ok", "{json:#}");
+    let verdicts = json["verdicts"].as_array().unwrap();
+    for one in verdicts {
+        eprintln!(
+            "{} {} {}: {} compared in {} s",
+            one["framework"], one["version"], one["probe"], one["compared"], one["seconds"]
+        );
+    }
+    verdicts.clone()
 }
 
 /// The path of a recorded Mac.
