@@ -21,11 +21,7 @@ use macml::pipeline::sync::Reaching;
 use macml::pipeline::sync::Staleness;
 use macml::pipeline::sync::Verdict;
 use macml::pipeline::sync::Which;
-use macml::pipeline::verify::Answer;
-use macml::pipeline::verify::Kept;
-use macml::pipeline::verify::Locked;
-use macml::pipeline::verify::keep;
-use macml::pipeline::verify::lock_in;
+use macml::pipeline::verify;
 use macml::progress::Silent;
 use macml::python::Arch;
 use macml::python::Machine;
@@ -168,7 +164,7 @@ fn a_mac_is_told_how_its_gpu_stands() {
     std::fs::remove_dir_all(folder.join("tree")).unwrap();
     into_cache();
     assert_eq!(gpu("m3-max-macos15"), Some(Standing::Never));
-    let locked = lock_in(&folder).unwrap().unwrap();
+    let locked = verify::lock_in(&folder).unwrap().unwrap();
     let entry = locked.env("default", Platform::MacosArm64).unwrap();
     let content = Stamp::read(&folder.join(".venv").canonicalize().unwrap()).unwrap().unwrap().content;
     let mac: Host = serde_json::from_str(&std::fs::read_to_string(host("m3-max-macos15")).unwrap()).unwrap();
@@ -178,18 +174,18 @@ fn a_mac_is_told_how_its_gpu_stands() {
             word,
             ..macml::verify::Verdict::not_run(ProbeKind::Python, Framework::Torch, device, sentence)
         };
-        let answers = vec![Answer { verdict, installed: None, known: Vec::new() }];
-        let locked = Locked { folder: &folder, lockfile: &locked, entry, content: &content, host: Some(&mac) };
-        keep(&locked, &macml::pipeline::verify::Outcome { answers, left_out: None }, 1_700_000_000).unwrap()
+        let answers = vec![verify::Answer { verdict, installed: None, known: Vec::new() }];
+        let locked = verify::Locked { folder: &folder, lockfile: &locked, entry, content: &content, host: Some(&mac) };
+        verify::keep(&locked, &verify::Outcome { answers, left_out: None }, 1_700_000_000).unwrap()
     };
-    assert_eq!(found(Word::Ok, Device::Cpu), Kept::Written);
+    assert_eq!(found(Word::Ok, Device::Cpu), verify::Kept::Written);
     assert_eq!(gpu("m3-max-macos15"), Some(Standing::Never), "the processor is no GPU");
-    assert_eq!(found(Word::Ok, Device::Mps), Kept::Written);
+    assert_eq!(found(Word::Ok, Device::Mps), verify::Kept::Written);
     assert_eq!(gpu("m3-max-macos15"), Some(Standing::Verified { since: 1_700_000_000 }));
     // Somebody without a GPU of his own looked: nothing is known better by that.
-    assert_eq!(found(Word::NotVisible, Device::Mps), Kept::Nothing);
+    assert_eq!(found(Word::NotVisible, Device::Mps), verify::Kept::Nothing);
     assert_eq!(gpu("m3-max-macos15"), Some(Standing::Verified { since: 1_700_000_000 }));
-    assert_eq!(found(Word::WrongNumbers, Device::Mps), Kept::Written);
+    assert_eq!(found(Word::WrongNumbers, Device::Mps), verify::Kept::Written);
     assert_eq!(gpu("m3-max-macos15"), Some(Standing::NotRight(Word::WrongNumbers)));
     assert_eq!(gpu("m5-macos26"), Some(Standing::OtherSystem("macOS 15.6.1".to_owned())));
     // The same packages in an environment that was built otherwise.

@@ -148,6 +148,14 @@ fn what_cannot_be_built_is_told_with_the_reason() {
     let bare = prefix("2.13.0");
     let empty = bare.path().join("empty").display().to_string();
     check(&bare, &[("PATH", &empty)], "there is no cargo to build it with");
+    let broken = prefix("2.13.0");
+    let path = with_tools(&broken, &native());
+    program(&broken.path().join("tools/cargo"), "#!/bin/sh\necho 'error: no space'\nexit 101\n");
+    let run = broken.verify_with(&[("PATH", &path)], &["--native", "--device", "cpu"]);
+    run.says(
+        2,
+        &["not-run  torch", "  not-run: building it failed; all that cargo said is in `", "\n    error: no space\n"],
+    );
     let part = prefix("2.13.0");
     let path = with_tools(&part, &native());
     std::fs::remove_dir_all(part.site().join("torch/include")).unwrap();

@@ -8,8 +8,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 use std::time::SystemTime;
 
+use macml::environment::Stamp;
 use macml::host::Host;
 use macml::knowledge::Knowledge;
+use macml::lock::Lockfile;
 use macml::manifest::model::RootTable;
 use macml::pipeline::verify;
 use macml::pipeline::verify::Answer;
@@ -221,6 +223,7 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
             "there are probes for torch, tensorflow, mlx and coremltools; macml.toml names them in [frameworks]",
         ));
     }
+    let as_locked = inside.as_ref().and_then(|inside| as_locked(inside, &args.inside, context, printer));
     let spec = inside.as_ref().and_then(|inside| {
         let envs = &inside.project.manifest.envs;
         envs.iter().find(|env| env.name == inside.place.env)
@@ -269,7 +272,7 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
         // Once for each platform that a root names.
         absent.map(|root| root.name.to_string()).collect::<BTreeSet<_>>()
     });
-    let kept = inside.as_ref().map(|inside| keep(inside, &args.inside, host.as_ref(), &outcome, context, printer));
+    let kept = inside.as_ref().map(|inside| keep(inside, as_locked.as_ref(), host.as_ref(), &outcome));
     let forgiven = args.if_possible && outcome.is_absence();
     let hints = hints(args, &subject, &outcome, host.as_ref());
     let device = job.device;
@@ -305,33 +308,44 @@ fn asked(torch: &Torch, printer: &Printer) -> bool {
     read.is_ok() && matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes")
 }
 
-/// Keeps what was found, where it is about what macml.lock says.
-fn keep(
-    inside: &Inside,
-    args: &InsideArgs,
-    host: Option<&Host>,
-    outcome: &Outcome,
-    context: &Context,
-    printer: &Printer,
-) -> NotKept {
+/// What macml.lock says of an environment that is as it says.
+struct AsLocked {
+    lockfile: Lockfile,
+    stamp: Stamp,
+    platform: Platform,
+}
+
+/// Finds out whether an environment is as macml.lock says, before anything is asked: the lock may move on meanwhile.
+fn as_locked(inside: &Inside, args: &InsideArgs, context: &Context, printer: &Printer) -> Option<AsLocked> {
     if !inside.in_line && !sync::is_as_locked(args.env.as_deref(), context, printer) {
-        return NotKept::NotAsLocked;
+        return None;
     }
-    let folder = Path::new(&inside.project.source.name).parent().expect("a file lies in a folder");
-    let stamp = inside.generation.stamp().ok().flatten();
-    let platform = stamp.as_ref().and_then(|stamp| stamp.platform.parse::<Platform>().ok());
-    let lockfile = verify::lock_in(folder).ok().flatten();
-    let (Some(stamp), Some(platform), Some(lockfile)) = (stamp, platform, lockfile) else {
-        return NotKept::NotAsLocked;
-    };
-    let Some(entry) = lockfile.env(&inside.place.env, platform) else { return NotKept::NotAsLocked };
-    let locked = Locked { folder, lockfile: &lockfile, entry, content: &stamp.content, host };
+    let stamp = inside.generation.stamp().ok().flatten()?;
+    let platform = stamp.platform.parse::<Platform>().ok()?;
+    let lockfile = verify::lock_in(folder(inside)).ok().flatten()?;
+    let entry = lockfile.env(&inside.place.env, platform)?;
+    let locked = entry.packages.iter().map(|one| (one.name.to_string(), one.version.to_string()));
+    let built = stamp.packages.iter().map(|one| (one.name.clone(), one.version.clone()));
+    let same = locked.collect::<BTreeSet<_>>() == built.collect::<BTreeSet<_>>();
+    same.then_some(AsLocked { lockfile, stamp, platform })
+}
+
+/// Keeps what was found, where it is about what macml.lock says.
+fn keep(inside: &Inside, as_locked: Option<&AsLocked>, host: Option<&Host>, outcome: &Outcome) -> NotKept {
+    let entry = as_locked.and_then(|one| Some((one, one.lockfile.env(&inside.place.env, one.platform)?)));
+    let Some((AsLocked { lockfile, stamp, .. }, entry)) = entry else { return NotKept::NotAsLocked };
+    let locked = Locked { folder: folder(inside), lockfile, entry, content: &stamp.content, host };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match verify::keep(&locked, outcome, now) {
         Ok(Kept::Written) => NotKept::Kept,
         Ok(Kept::Nothing) => NotKept::Nothing,
         Err(error) => NotKept::Failed(error),
     }
+}
+
+/// Returns the project's folder.
+fn folder(inside: &Inside) -> &Path {
+    Path::new(&inside.project.source.name).parent().expect("a file lies in a folder")
 }
 
 /// Lists what to do about what was found.
@@ -390,7 +404,8 @@ fn text(done: &Done, level: Level) -> String {
         lines.extend(problems.map(|(problem, known)| {
             let known: Vec<String> = known.iter().map(|rule| format!("`{rule}`")).collect();
             let known = if known.is_empty() { String::new() } else { format!(" (known: {})", known.join(", ")) };
-            format!("  {}: {}{known}", styled(BAD, problem.word), problem.sentence)
+            // What cargo said last has lines of its own.
+            format!("  {}: {}{known}", styled(BAD, problem.word), problem.sentence.replace('\n', "\n    "))
         }));
         lines.extend(notes(&answer.verdict, level));
     }
@@ -399,7 +414,10 @@ fn text(done: &Done, level: Level) -> String {
             NotAsked::NotBuilt => "; `macml verify --native` builds it",
             NotAsked::Cannot(_) | NotAsked::NoCache => "",
         };
-        lines.push(format!("native: not run ({left_out}{remedy})"));
+        let reason = left_out.to_string();
+        let (reason, last) = reason.split_once('\n').unwrap_or((&reason, ""));
+        lines.push(format!("native: not run ({reason}{remedy})"));
+        lines.extend(last.lines().map(|line| format!("    {line}")));
     }
     let word = done.outcome.word();
     let style = if done.code() == 0 { if done.forgiven { WARN } else { GOOD } } else { BAD };
