@@ -82,11 +82,12 @@ fn apart(release: &str) -> PathBuf {
 fn through_the_verb(cache: &Path) {
     let root = real::folder().join("torch");
     let cache = cache.display().to_string();
-    for (words, answers) in [(&["--native"][..], 1), (&["--python"], 1), (&["--native", "--python"], 2)] {
-        let verdicts = verified(&root, &[&["--cache-dir", &cache], words].concat());
-        assert_eq!(verdicts.len(), answers);
-        assert!(verdicts.iter().all(|one| one["compared"].as_u64().unwrap() > 100), "{verdicts:#?}");
-        assert!(verdicts.iter().all(|one| one["version"].as_str().unwrap().starts_with(PROVED)), "{verdicts:#?}");
+    for words in ["--native", "--python"] {
+        let verdicts = verified(&root, &["--cache-dir", &cache, words]);
+        let [verdict] = &verdicts[..] else { panic!("{verdicts:#?}") };
+        assert_eq!(verdict["probe"], words.trim_start_matches('-'));
+        assert!(verdict["compared"].as_u64().unwrap() > 100, "{verdict:#}");
+        assert!(verdict["version"].as_str().unwrap().starts_with(PROVED), "{verdict:#}");
     }
 }
 
@@ -262,14 +263,14 @@ fn failures(probe: &Executable, torch: &Torch) {
         };
         assert_eq!((found, device.available), (Word::NoDevice, false));
 
-        // The folder has the library for CUDA, and nothing of what that needs.
+        // The library for CUDA is there, and those that it needs are empty.
         let (transcript, _) = word(&request(None, Device::Cuda));
         let [Event::Hello(_), Event::Device(device), Event::Done(_)] = transcript.events.as_slice() else {
             panic!("{transcript:?}")
         };
         let why = device.error.as_deref().unwrap_or_default();
         assert!(device.built == Some(true) && !device.available, "{device:?}");
-        assert!(why.contains("cannot open shared object file"), "{device:?}");
+        assert!(why.contains("undefined symbol"), "{device:?}");
     }
 
     let (transcript, found) = word(&request(Some("2.12.0"), Device::Cpu));
