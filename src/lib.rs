@@ -30,8 +30,14 @@
 //!
 //! Which operators of torch have a GPU kernel is told without a Mac: [`operators`] reads the table that torch's wheel carries.
 //!
-//! To come: `check` (do its libraries load on that Mac: findings), the verb over [`verify`] (does its GPU compute right: a
-//! verdict), then `doctor`, which looks at everything at once.
+//! And an environment, macml's own or anybody's, is asked whether its GPU computes right: [`verify`] starts probes and judges
+//! what they answer, [`pipeline::verify`] says which, and what was known before.
+//!
+//! ```text
+//! Generation or folder -> Subject -> probes -> Verdict -> Record in .macml/
+//! ```
+//!
+//! To come: `check` (do its libraries load on that Mac: findings), then `doctor`, which looks at everything at once.
 //!
 //! # Modules in order
 //!
@@ -92,6 +98,7 @@
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |
 //! | `.macml/bench/NAME.jsonl` | [`bench`]: one run a line, whole or not at all | the same |
+//! | `.macml/verified/` | [`verify`]: what was verified of each environment, and in which circumstances | [`pipeline::sync`] |
 //! | `~/.local/share/macml/env/` | [`environment`]: those of projects in iCloud, Dropbox and their like, or on exFAT | the same |
 //! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook, `macml env` |
 //! | `~/.local/state/macml/cpu/` | [`environment`]: what hides the GPU from a Python | `macml run --device cpu` |

@@ -54,6 +54,19 @@ pub trait Progress: Send + Sync {
         let _ = step;
     }
 
+    /// A probe was started, which is stopped after so many seconds.
+    fn probing(&self, what: &str, limit: u64) {
+        let _ = (what, limit);
+    }
+
+    /// It began a computation.
+    fn asking(&self, what: &str) {
+        let _ = what;
+    }
+
+    /// It has ended.
+    fn probed(&self) {}
+
     /// Something worth one line that is no finding, such as a mirror passed over.
     fn note(&self, text: &str) {
         let _ = text;

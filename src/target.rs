@@ -157,6 +157,13 @@ impl MacosVersion {
         Self { major, minor }
     }
 
+    /// Reads the version of a product, such as `15.6.1`, of which the first two numbers count.
+    pub fn told_by(product: &str) -> Option<Self> {
+        let mut parts = product.splitn(3, '.');
+        let (major, minor) = (parts.next()?, parts.next().unwrap_or("0"));
+        format!("{major}.{minor}").parse().ok()
+    }
+
     /// Returns the major number.
     pub fn major(self) -> u16 {
         self.major

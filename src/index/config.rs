@@ -27,6 +27,8 @@ pub struct Config {
     pub cache_dir: Option<PathBuf>,
     /// The most bytes that the cache may keep; `None` sets no limit.
     pub cache_size: Option<u64>,
+    /// Whether `macml verify` may build its native probe without being asked to.
+    pub build_native_probe: bool,
     /// `exclude-newer` is set: every wheel must have an upload time.
     pub need_upload_times: bool,
     /// PEM files trusted beside the store.
@@ -108,6 +110,7 @@ impl Config {
             offline: false,
             cache_dir: default_cache(&env),
             cache_size: None,
+            build_native_probe: false,
             need_upload_times: false,
             certificates: Vec::new(),
             stall: None,
@@ -143,6 +146,7 @@ impl Config {
         config.offline = user.offline;
         config.certificates = user.certificates;
         config.cache_size = user.cache_size;
+        config.build_native_probe = user.build_native_probe;
         if let Some(text) = config.env.get("MACML_MIRROR") {
             let mirrors = text.split([',', ' ']).filter(|part| !part.is_empty()).map(Mirror::parse);
             config.mirrors = mirrors

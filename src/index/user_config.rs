@@ -7,6 +7,7 @@
 //! cache-dir = "/Volumes/Big/macml"
 //! cache-size = "20GB"
 //! offline = false
+//! build-native-probe = true
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -18,7 +19,8 @@ use super::config::Mirror;
 use crate::diag::{Code, Finding, Span};
 use crate::sys::disk::Bytes;
 
-const KEYS: [&str; 6] = ["mirrors", "mirror-only", "certificates", "cache-dir", "cache-size", "offline"];
+const KEYS: [&str; 7] =
+    ["mirrors", "mirror-only", "certificates", "cache-dir", "cache-size", "offline", "build-native-probe"];
 
 /// What config.toml says.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -29,6 +31,7 @@ pub(super) struct UserConfig {
     pub(super) cache_dir: Option<PathBuf>,
     pub(super) cache_size: Option<u64>,
     pub(super) offline: bool,
+    pub(super) build_native_probe: bool,
 }
 
 impl UserConfig {
@@ -48,6 +51,7 @@ impl UserConfig {
                 "cache-dir" => config.cache_dir = reader.path(value),
                 "cache-size" => config.cache_size = reader.bytes(value),
                 "offline" => config.offline = reader.switch(value),
+                "build-native-probe" => config.build_native_probe = reader.switch(value),
                 other => reader.unknown(other, key.span().into(), &KEYS),
             }
         }
@@ -184,12 +188,18 @@ mod tests {
     #[test]
     fn a_good_file() {
         let text = "mirrors = [\"tuna\", \"https://me:s3cret@a.example/simple\", { index = \"pytorch\", url = \"https://b.example\" }]\n\
-                    mirror-only = true\ncertificates = \"~/corp.pem\"\ncache-dir = \"/big\"\ncache-size = \"20GB\"\noffline = true\n";
+                    mirror-only = true\ncertificates = \"~/corp.pem\"\ncache-dir = \"/big\"\ncache-size = \"20GB\"\noffline = true\n\
+                    build-native-probe = true\n";
         let config = UserConfig::parse(text, Some(Path::new("/home/me"))).unwrap();
         let labels: Vec<_> = config.mirrors.iter().map(|mirror| (&*mirror.index, &*mirror.label)).collect();
         assert_eq!(labels, [("pypi", "tuna"), ("pypi", "https://a.example/simple"), ("pytorch", "https://b.example/")]);
         assert_eq!(config.certificates, [PathBuf::from("/home/me/corp.pem")]);
-        assert!(config.mirror_only && config.offline && config.cache_dir == Some("/big".into()));
+        assert!(
+            config.build_native_probe
+                && config.mirror_only
+                && config.offline
+                && config.cache_dir == Some("/big".into())
+        );
         assert_eq!(config.cache_size, Some(20_000_000_000));
         assert_eq!(UserConfig::parse("", None).unwrap(), UserConfig::default());
         assert_eq!(UserConfig::parse("mirrors = \"ustc\"", None).unwrap().mirrors.len(), 1);

@@ -6,6 +6,7 @@ pub mod bundle;
 pub mod ops;
 pub mod sync;
 mod told;
+pub mod verify;
 mod why;
 
 use std::collections::BTreeMap;

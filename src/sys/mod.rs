@@ -7,6 +7,7 @@ pub mod entry;
 mod env;
 mod exec;
 pub mod fs;
+mod group;
 pub mod http;
 mod identity;
 pub mod memory;

@@ -13,6 +13,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use super::group::Group;
+
 /// A program to run: nothing of this process's environment reaches it, and its standard input is empty.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -86,17 +88,31 @@ fn shown(word: &str) -> String {
     }
 }
 
-/// Runs a program to its end or to its limit.
+/// Runs a program to its end or to its limit. A signal that ends this process meanwhile ends the program too.
 ///
 /// # Errors
 /// When it cannot be started.
 pub fn run(program: &Program) -> Result<Output, ProcessError> {
+    run_telling(program, &mut |_| {})
+}
+
+/// Runs a program likewise, and passes on each line of its standard output soon after it was printed, as far as the stream
+/// is kept.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run_telling(program: &Program, tell: &mut dyn FnMut(&str)) -> Result<Output, ProcessError> {
     let failed = |cause| ProcessError { command: program.to_string(), cause };
     let begun = Instant::now();
+    Group::prepare();
     let mut child = start(program).map_err(failed)?;
+    let group = Group::led_by(child.id());
     let stdout = Stream::read(child.stdout.take().expect("it was asked for"));
     let stderr = Stream::read(child.stderr.take().expect("it was asked for"));
-    let end = wait(&mut child, begun, program.limit).map_err(failed)?;
+    let mut told = 0;
+    let mut look = || stdout.lines(&mut told).iter().for_each(|line| tell(line));
+    let end = wait(&mut child, &group, begun, program.limit, &mut look).map_err(failed)?;
+    drop(group);
     let deadline = Instant::now() + LINGER;
     Ok(Output { end, stdout: stdout.all(deadline), stderr: stderr.all(deadline) })
 }
@@ -118,14 +134,23 @@ fn start(program: &Program) -> std::io::Result<Child> {
     }
 }
 
-fn wait(child: &mut Child, begun: Instant, limit: Duration) -> std::io::Result<End> {
+fn wait(
+    child: &mut Child,
+    group: &Group,
+    begun: Instant,
+    limit: Duration,
+    look: &mut dyn FnMut(),
+) -> std::io::Result<End> {
     let mut pause = Duration::from_millis(1);
     loop {
+        look();
         if let Some(status) = child.try_wait()? {
             return Ok(end(status));
         }
         let Some(left) = limit.checked_sub(begun.elapsed()) else {
-            kill_group(child);
+            group.kill();
+            // Where the group could not be killed, at least the child; it may have ended by now.
+            let _ = child.kill();
             child.wait()?;
             return Ok(End::OutOfTime);
         };
@@ -139,25 +164,6 @@ fn end(status: ExitStatus) -> End {
         (Some(code), _) => End::Code(code),
         (None, signal) => End::Signal(signal.unwrap_or_default()),
     }
-}
-
-/// Kills a child that was not waited for yet, and what it started.
-#[expect(unsafe_code, reason = "the standard library kills one process, and a script's own children would stay")]
-fn kill_group(child: &mut Child) {
-    const SIGKILL: i32 = 9;
-    // SAFETY: the declaration is that of POSIX on every system that macml runs on, where `pid_t` and `int` are 32 bits;
-    // any two numbers may be given to it.
-    unsafe extern "C" {
-        safe fn kill(pid: i32, signal: i32) -> i32;
-    }
-    // The child leads a group of its own number, which stays its own until it is waited for.
-    if let Ok(id) = i32::try_from(child.id())
-        && id > 1
-    {
-        kill(-id, SIGKILL);
-    }
-    // Where the group could not be killed, at least the child; it may have ended by now.
-    let _ = child.kill();
 }
 
 /// A stream that a thread reads, so that the program never waits for a reader.
@@ -189,6 +195,15 @@ impl Stream {
             let _ = tell.send(());
         });
         Self { kept, done }
+    }
+
+    /// Returns the lines that came whole since `from`, which moves on.
+    fn lines(&self, from: &mut usize) -> Vec<String> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = kept.get(*from..).unwrap_or_default();
+        let Some(end) = new.iter().rposition(|byte| *byte == b'\n') else { return Vec::new() };
+        *from += end + 1;
+        String::from_utf8_lossy(&new[..end]).lines().map(str::to_owned).collect()
     }
 
     /// Returns what came until the stream's end, or until `deadline`.
@@ -226,6 +241,19 @@ mod tests {
         check("echo out; exit 7", End::Code(7), "out\n", "");
         check("echo out; kill -9 $$", End::Signal(9), "out\n", "");
         check("cat; echo $HOME$MACML_OFFLINE end", End::Code(0), "end\n", "");
+    }
+
+    #[test]
+    fn lines_are_passed_on_while_it_runs() {
+        let begun = Instant::now();
+        let mut heard = Vec::new();
+        let script = "echo one; printf 'two\\nthr'; sleep 1; printf 'ee\\nfour'";
+        run_telling(&sh(script, LONG), &mut |line| heard.push((line.to_owned(), begun.elapsed()))).unwrap();
+        let lines: Vec<&str> = heard.iter().map(|(line, _)| line.as_str()).collect();
+        assert_eq!(lines[..2], ["one", "two"]);
+        // What comes with the end may not have arrived when that is noticed; `Output` has it.
+        assert!(lines.len() == 2 || lines[2] == "three", "{lines:?}");
+        assert!(heard[1].1 < Duration::from_millis(900), "{heard:?}");
     }
 
     #[test]

@@ -23,16 +23,16 @@ const PASSED_ON: [Signal; 9] = [
 static TO: AtomicI32 = AtomicI32::new(-1);
 
 /// What the system calls the default, and ignoring.
-const DEFAULT: usize = 0;
-const IGNORED: usize = 1;
+pub(super) const DEFAULT: usize = 0;
+pub(super) const IGNORED: usize = 1;
 
 // `signal` keeps the handler and restarts what it interrupted on every system that macml runs on: BSD's semantics.
 #[expect(unsafe_code, reason = "the standard library has no signals")]
-mod posix {
+pub(super) mod posix {
     // SAFETY: the declarations are those of POSIX, with `int` of 32 bits; `signal` takes two small numbers or a function
     // in the second's place, and refuses what it does not know.
     unsafe extern "C" {
-        pub(super) safe fn signal(number: i32, handler: usize) -> usize;
+        pub(in crate::sys) safe fn signal(number: i32, handler: usize) -> usize;
         fn write(descriptor: i32, bytes: *const u8, count: usize) -> isize;
     }
 

@@ -12,6 +12,7 @@
 pub mod protocol;
 
 mod fallback;
+mod memory;
 mod operators;
 mod probe;
 mod record;
@@ -22,10 +23,11 @@ mod verdict;
 pub mod native;
 
 pub use fallback::{Became, Said};
+pub use memory::out_of_memory;
 pub use operators::{Outcome, Tried, remaining, tally, tried};
 pub use probe::{Answered, Probe};
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
-pub use subject::Subject;
+pub use subject::{Subject, framework_of, frameworks};
 pub use transcript::{Ended, Printed, Transcript};
 pub use verdict::{Class, Problem, Verdict, Word, judge};
 

@@ -208,8 +208,9 @@ fn judged(operator: &Operator, transcript: &Transcript, tolerances: &Tolerances)
         return (Outcome::NotTried, Word::Incomplete, Some(one_line(why)));
     }
     let check = as_check(operator);
-    if let Some((word, why)) = wrong(&check, tolerances.of(check.element)) {
-        let outcome = if word == Word::Failed { Outcome::Fails } else { Outcome::Wrong };
+    if let Some((word, why)) = wrong(&check, tolerances.of(check.element), transcript.request.sizes.memory) {
+        let fails = matches!(word, Word::Failed | Word::OutOfMemory);
+        let outcome = if fails { Outcome::Fails } else { Outcome::Wrong };
         return (outcome, word, Some(why));
     }
     // Those of threads that are not Python's were only printed.

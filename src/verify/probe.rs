@@ -6,7 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::protocol::{Framework, ProbeKind, Request};
+use super::protocol::{At, Event, Framework, ProbeKind, Request};
 use super::transcript::{Ended, Printed, Transcript};
 use crate::sys::process::{self, End, Program};
 
@@ -71,18 +71,32 @@ impl Probe {
 
     /// Asks it. A crash, a hang, a loader's refusal and garbage are in what comes back.
     pub fn ask(&self, request: &Request) -> Transcript {
+        self.ask_telling(request, &mut |_| {})
+    }
+
+    /// Asks it likewise, and passes on what it begins while it runs.
+    pub fn ask_telling(&self, request: &Request, tell: &mut dyn FnMut(&At)) -> Transcript {
         let text = serde_json::to_string(request).expect("a request is plain data with text keys");
-        let Answered { stdout, stderr, ended } = self.answer(text, request.limits.end);
+        let Answered { stdout, stderr, ended } = self.answer_telling(text, request.limits.end, &mut |line| {
+            if let Some(Ok(Event::At(at))) = Event::of_line(line) {
+                tell(&at);
+            }
+        });
         Transcript::read(self.kind, request.clone(), Printed { stdout: &stdout, stderr: &stderr }, ended)
     }
 
     /// Runs it with a request as JSON, for as many seconds at most, and returns what it printed.
     pub fn answer(&self, request: String, limit: u64) -> Answered {
+        self.answer_telling(request, limit, &mut |_| {})
+    }
+
+    /// Runs it likewise, and passes on each line of its standard output while it runs.
+    fn answer_telling(&self, request: String, limit: u64, tell: &mut dyn FnMut(&str)) -> Answered {
         let mut args = self.args.clone();
         args.push(request.into());
         let program =
             Program { path: self.program.clone(), args, env: self.env.clone(), limit: Duration::from_secs(limit) };
-        match process::run(&program) {
+        match process::run_telling(&program, tell) {
             Ok(output) => {
                 let ended = match output.end {
                     End::Code(code) => Ended::Code(code),

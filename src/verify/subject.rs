@@ -9,6 +9,7 @@ use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
+use crate::target::PythonMinor;
 
 /// An environment that probes are started in.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,26 +49,44 @@ impl Subject {
 
     /// Lists the frameworks in it that there is a probe for.
     pub fn frameworks(&self) -> Vec<(Framework, Version)> {
-        let packages = [
-            ("torch", Framework::Torch),
-            ("tensorflow", Framework::Tensorflow),
-            ("tensorflow-macos", Framework::Tensorflow),
-            ("tensorflow-cpu", Framework::Tensorflow),
-            ("mlx", Framework::Mlx),
-            ("coremltools", Framework::Coremltools),
-        ];
-        let mut found: Vec<(Framework, Version)> = Vec::new();
-        for (name, framework) in packages {
-            let version = self.installed.iter().find(|(installed, _)| installed.as_str() == name);
-            // `tensorflow` brings `tensorflow-macos` along.
-            if let Some((_, version)) = version
-                && found.iter().all(|(known, _)| *known != framework)
-            {
-                found.push((framework, version.clone()));
-            }
-        }
-        found
+        frameworks(&self.installed)
     }
+
+    /// Returns the minor of its Python.
+    pub fn python(&self) -> Option<PythonMinor> {
+        let folder = self.site_packages.parent()?.file_name()?.to_str()?;
+        folder.strip_prefix("python")?.trim_end_matches('t').parse().ok()
+    }
+}
+
+/// The packages that a probe loads, and as which framework; one before another that it brings along.
+const PACKAGES: [(&str, Framework); 6] = [
+    ("torch", Framework::Torch),
+    ("tensorflow", Framework::Tensorflow),
+    ("tensorflow-macos", Framework::Tensorflow),
+    ("tensorflow-cpu", Framework::Tensorflow),
+    ("mlx", Framework::Mlx),
+    ("coremltools", Framework::Coremltools),
+];
+
+/// Returns the framework that a package is, if there is a probe for it.
+pub fn framework_of(package: &PackageName) -> Option<Framework> {
+    PACKAGES.iter().find(|(name, _)| *name == package.as_str()).map(|(_, framework)| *framework)
+}
+
+/// Lists the frameworks among distributions that there is a probe for.
+pub fn frameworks(installed: &BTreeMap<PackageName, Version>) -> Vec<(Framework, Version)> {
+    let mut found: Vec<(Framework, Version)> = Vec::new();
+    for (name, framework) in PACKAGES {
+        let version = installed.iter().find(|(installed, _)| installed.as_str() == name);
+        // `tensorflow` brings `tensorflow-macos` along.
+        if let Some((_, version)) = version
+            && found.iter().all(|(known, _)| *known != framework)
+        {
+            found.push((framework, version.clone()));
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -100,6 +119,7 @@ mod tests {
         let names: Vec<String> = found.frameworks().iter().map(|(name, version)| format!("{name} {version}")).collect();
         assert_eq!(names, ["torch 2.13.0+cu130", "tensorflow 2.15.1"]);
         assert!(found.site_packages.ends_with("lib/python3.13/site-packages"));
+        assert_eq!(found.python(), Some("3.13".parse().unwrap()));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::memory::out_of_memory;
 use super::operators::{self, Outcome};
 use super::protocol::{CHECKS, Check, Device, DeviceSeen, ElementType, Event, Framework, PROTOCOL, ProbeKind};
 use super::protocol::{Operator, Question, Skipped, Surrounding, Training, Why};
@@ -97,6 +98,8 @@ pub enum Word {
     Fallback,
     /// State of the optimizer does not lie on the device.
     OptimizerElsewhere,
+    /// The GPU had no memory left, which says nothing of what is installed.
+    OutOfMemory,
     /// Something that was to be asked was not asked.
     Incomplete,
     /// All that was asked is right.
@@ -118,7 +121,7 @@ pub enum Class {
 
 impl Word {
     /// Every word, the most telling first.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::NotRun,
         Self::CannotLoad,
         Self::WrongRelease,
@@ -134,6 +137,7 @@ impl Word {
         Self::Failed,
         Self::Fallback,
         Self::OptimizerElsewhere,
+        Self::OutOfMemory,
         Self::Incomplete,
         Self::Ok,
     ];
@@ -143,7 +147,7 @@ impl Word {
         match self {
             Self::Ok => Class::Yes,
             Self::Nan | Self::WrongNumbers | Self::DidNotLearn => Class::Numbers,
-            Self::NotRun | Self::NotVisible | Self::NoDevice | Self::Hung => Class::Unknown,
+            Self::NotRun | Self::NotVisible | Self::NoDevice | Self::Hung | Self::OutOfMemory => Class::Unknown,
             Self::CannotLoad
             | Self::WrongRelease
             | Self::NotBuilt
@@ -154,6 +158,12 @@ impl Word {
             | Self::OptimizerElsewhere
             | Self::Incomplete => Class::No,
         }
+    }
+
+    /// Returns the word for several answers together: of the class that [`Class::of_all`] says, the one that tells most.
+    pub fn of_all(words: impl IntoIterator<Item = Self>) -> Self {
+        let tells_more = |word: &Self| (word.class(), std::cmp::Reverse(*word));
+        words.into_iter().max_by_key(tells_more).unwrap_or(Self::NotRun)
     }
 
     /// Returns whether it says that this process has no such device, which `--if-possible` forgives.
@@ -179,6 +189,7 @@ impl Word {
             Self::Failed => "failed",
             Self::Fallback => "fallback",
             Self::OptimizerElsewhere => "optimizer-elsewhere",
+            Self::OutOfMemory => "out-of-memory",
             Self::Incomplete => "incomplete",
             Self::Ok => "ok",
         }
@@ -210,6 +221,24 @@ impl Class {
 }
 
 impl Verdict {
+    /// Makes the one for a probe that should have been run and could not be.
+    pub fn not_run(probe: ProbeKind, framework: Framework, device: Device, sentence: String) -> Self {
+        Self {
+            word: Word::NotRun,
+            probe,
+            framework,
+            version: None,
+            device,
+            device_name: None,
+            system: None,
+            problems: vec![Problem { word: Word::NotRun, id: None, sentence }],
+            notes: Vec::new(),
+            compared: 0,
+            largest: BTreeMap::new(),
+            seconds: None,
+        }
+    }
+
     /// Says what was asked, in words: `torch 2.13.0 on mps (Apple M1), darwin 26.4 arm64`.
     pub fn subject(&self) -> String {
         let mut text = self.framework.to_string();
@@ -292,6 +321,15 @@ impl Judge<'_> {
         self.problems.push(Problem { word, id: id.map(str::to_owned), sentence });
     }
 
+    /// Says that the probe ended because memory was over, if it printed that.
+    fn ran_out(&self) -> Option<String> {
+        self.transcript.printed.iter().rev().find_map(|line| out_of_memory(line, self.memory()))
+    }
+
+    fn memory(&self) -> u64 {
+        self.transcript.request.sizes.memory
+    }
+
     /// Judges whether there is a framework and a device that could answer at all.
     fn could_answer(&mut self) -> bool {
         let transcript = self.transcript;
@@ -369,7 +407,7 @@ impl Judge<'_> {
     fn numbers(&mut self) {
         for check in self.transcript.checks() {
             let tolerance = self.transcript.request.tolerances.of(check.element);
-            if let Some((word, sentence)) = wrong(check, tolerance) {
+            if let Some((word, sentence)) = wrong(check, tolerance, self.memory()) {
                 self.find(word, Some(&check.id), format!("{}: {sentence}", named(check)));
             }
             // What fell back is told by its operator, where that is known.
@@ -385,7 +423,7 @@ impl Judge<'_> {
     fn trainings(&mut self) {
         let tolerances = self.transcript.request.tolerances;
         for training in self.transcript.trainings() {
-            for (word, sentence) in taught(training, tolerances.learned, tolerances.loss) {
+            for (word, sentence) in taught(training, tolerances.learned, tolerances.loss, self.memory()) {
                 self.find(word, Some(&training.id), format!("`{}`: {sentence}", training.id));
             }
         }
@@ -473,9 +511,10 @@ impl Judge<'_> {
         let (word, sentence) = match ended {
             Ended::OutOfTime(_) => (Word::Hung, format!("the probe {ended}{place}")),
             Ended::Code(0) => (Word::Garbage, format!("the probe ended{place} without having said that it is through")),
-            Ended::Code(_) | Ended::Signal(_) | Ended::NotStarted(_) => {
-                (Word::Crashed, format!("the probe {ended}{place}{words}"))
-            }
+            Ended::Code(_) | Ended::Signal(_) | Ended::NotStarted(_) => match self.ran_out() {
+                Some(sentence) => (Word::OutOfMemory, sentence),
+                None => (Word::Crashed, format!("the probe {ended}{place}{words}")),
+            },
         };
         self.find(word, id, sentence);
     }
@@ -555,10 +594,18 @@ fn absent(transcript: &Transcript, device: &DeviceSeen) -> (Word, String) {
     (Word::NoDevice, format!("{framework} finds no {asked} device that it can use{seen}{words}"))
 }
 
+/// Says what an error means that a framework raised instead of computing.
+fn raised(error: &str, memory: u64) -> (Word, String) {
+    match out_of_memory(error, memory) {
+        Some(sentence) => (Word::OutOfMemory, sentence),
+        None => (Word::Failed, one_line(error)),
+    }
+}
+
 /// Says what is wrong with a result.
-pub(super) fn wrong(check: &Check, tolerance: f64) -> Option<(Word, String)> {
+pub(super) fn wrong(check: &Check, tolerance: f64, memory: u64) -> Option<(Word, String)> {
     if let Some(error) = &check.error {
-        return Some((Word::Failed, one_line(error)));
+        return Some(raised(error, memory));
     }
     let of = |count: u64| format!("{count} of {} elements", check.elements);
     if check.nan > 0 {
@@ -593,9 +640,9 @@ fn named(check: &Check) -> String {
 }
 
 /// Says what is wrong with a training.
-fn taught(training: &Training, learned: f64, loss: f64) -> Vec<(Word, String)> {
+fn taught(training: &Training, learned: f64, loss: f64, memory: u64) -> Vec<(Word, String)> {
     if let Some(error) = &training.error {
-        return vec![(Word::Failed, one_line(error))];
+        return vec![raised(error, memory)];
     }
     let (here, there) = (&training.cpu, &training.device);
     let mut found = Vec::new();

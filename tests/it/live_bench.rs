@@ -4,10 +4,10 @@
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use crate::live_verify::{TORCH, environment, full};
 use crate::real_answers::live;
 use crate::run::made::Made;
 use crate::support::python::python;
+use crate::support::real::{environment, full, torch};
 
 /// Makes a project whose environment has the packages of another one.
 fn project(interpreter: &Path) -> Made {
@@ -66,7 +66,7 @@ fn mlx_with_a_worse_kernel() {
 #[test]
 fn torch_with_a_worse_kernel() {
     if full() {
-        slower_is_found("torch", &environment("torch", TORCH), "torch", "matmul");
+        slower_is_found("torch", &torch(), "torch", "matmul");
     }
 }
 

@@ -12,10 +12,8 @@ use macml::verify::protocol::Device;
 use macml::verify::protocol::Framework;
 use macml::verify::protocol::Limits;
 
-use crate::live_verify::TORCH;
-use crate::live_verify::environment;
-use crate::live_verify::full;
 use crate::real_answers::live;
+use crate::support::real::{environment, full, torch};
 
 /// What a machine is told to have: so little that few sizes are tried.
 const MEMORY: u64 = 8 << 30;
@@ -57,7 +55,7 @@ fn sizes(framework: Framework, interpreter: &Path) {
 #[test]
 fn batches_of_torch() {
     if full() {
-        sizes(Framework::Torch, &environment("torch", TORCH));
+        sizes(Framework::Torch, &torch());
     }
 }
 
@@ -80,7 +78,7 @@ fn workers_of_torch() {
     if !full() {
         return;
     }
-    let subject = subject(&environment("torch", TORCH));
+    let subject = subject(&torch());
     let answer = workers::measure(&workers::probe(&subject), MEMORY, PATIENT);
     eprintln!("{answer:#?}");
     assert_eq!(answer.failure, None);

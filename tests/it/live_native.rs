@@ -17,6 +17,9 @@ use macml::verify::{Ended, Transcript, Word, judge};
 use serde_json::{Value, json};
 
 use crate::real_answers::live;
+use crate::support::real;
+use crate::support::real::site_packages;
+use crate::verify_verb::verified;
 
 /// A release of each row. What a Linux wheel's `libtorch_cpu` loads beside it is in two small packages; on a Mac, nothing.
 const RELEASES: [(&str, &[&str]); 5] = [
@@ -26,6 +29,9 @@ const RELEASES: [(&str, &[&str]); 5] = [
     ("2.13.0", &["nvidia-cuda-runtime==13.5.37", "nvidia-cuda-cupti==13.5.25"]),
     ("2.15.0", &["nvidia-cuda-runtime==13.5.37", "nvidia-cuda-cupti==13.5.25"]),
 ];
+
+/// The release that is asked through Python and through the verb too.
+const PROVED: &str = "2.13.0";
 
 const TYPES: [ElementType; 4] =
     [ElementType::Float32, ElementType::Float16, ElementType::Bfloat16, ElementType::Complex64];
@@ -43,8 +49,17 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("native")
 }
 
-/// Returns a torch, installed as pip does it, without all that it needs for more than loading its library.
+/// Returns a torch, installed as pip does it, without all that it needs for more than loading its library; of the release
+/// that Python is asked about too, with what its Python needs.
 fn torch(release: &str) -> Torch {
+    let place = if release == PROVED { site_packages(&real::torch()) } else { apart(release) };
+    let torch = Torch::inside(&place).unwrap().unwrap();
+    assert_eq!(torch.version.clone().without_local().to_string(), release);
+    torch
+}
+
+/// Installs a torch into a folder of its own.
+fn apart(release: &str) -> PathBuf {
     let (_, beside) = RELEASES.iter().find(|(known, _)| *known == release).unwrap();
     let place = folder().join(format!("torch-{release}"));
     if !place.exists() {
@@ -60,9 +75,20 @@ fn torch(release: &str) -> Torch {
         assert!(pip.status().unwrap().success(), "{pip:?}");
         std::fs::rename(new, &place).unwrap();
     }
-    let torch = Torch::inside(&place).unwrap().unwrap();
-    assert_eq!(torch.version.clone().without_local().to_string(), release);
-    torch
+    place
+}
+
+/// Asks the same torch through the verb, natively with the probe that was built, and through Python.
+fn through_the_verb(cache: &Path) {
+    let root = real::folder().join("torch");
+    let cache = cache.display().to_string();
+    for words in ["--native", "--python"] {
+        let verdicts = verified(&root, &["--cache-dir", &cache, words]);
+        let [verdict] = &verdicts[..] else { panic!("{verdicts:#?}") };
+        assert_eq!(verdict["probe"], words.trim_start_matches('-'));
+        assert!(verdict["compared"].as_u64().unwrap() > 100, "{verdict:#}");
+        assert!(verdict["version"].as_str().unwrap().starts_with(PROVED), "{verdict:#}");
+    }
 }
 
 /// Returns this machine's cargo and compiler as the user has them.
@@ -118,8 +144,9 @@ fn prove(release: &str) -> Value {
     let Some(Event::Done(done)) = events.last() else { panic!("{events:?}") };
     let worst = checks(&events, &asked);
     let trained = trainings(&events, &asked);
-    if release == "2.13.0" {
+    if release == PROVED {
         failures(&probe, &torch);
+        through_the_verb(&cache);
     }
     json!({
         "kind": "recorded",
@@ -237,14 +264,14 @@ fn failures(probe: &Executable, torch: &Torch) {
         };
         assert_eq!((found, device.available), (Word::NoDevice, false));
 
-        // The folder has the library for CUDA, and nothing of what that needs.
+        // The library for CUDA is there, and those that it needs are empty.
         let (transcript, _) = word(&request(None, Device::Cuda));
         let [Event::Hello(_), Event::Device(device), Event::Done(_)] = transcript.events.as_slice() else {
             panic!("{transcript:?}")
         };
         let why = device.error.as_deref().unwrap_or_default();
         assert!(device.built == Some(true) && !device.available, "{device:?}");
-        assert!(why.contains("cannot open shared object file"), "{device:?}");
+        assert!(why.contains("undefined symbol"), "{device:?}");
     }
 
     let (transcript, found) = word(&request(Some("2.12.0"), Device::Cpu));

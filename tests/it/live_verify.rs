@@ -3,98 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
 use macml::verify::protocol::{CHECKS, Device, ElementType, Event, Framework, Limits, PROTOCOL, Question, Request};
 use macml::verify::protocol::{Sizes, Tolerances, Why};
 use macml::verify::{Outcome, Probe, Transcript, Tried, Verdict, Word, judge, remaining, tried};
 
 use crate::real_answers::live;
-
-/// Whether the large frameworks are to be downloaded too, two gigabytes of them: `MACML_LIVE=full`.
-pub(crate) fn full() -> bool {
-    live() && std::env::var("MACML_LIVE").as_deref() == Ok("full")
-}
-
-/// What the Linux wheel of torch 2.13 needs beside it on a processor; the rest of what it names computes on GPUs.
-pub(crate) const TORCH: &[&str] = &[
-    "--no-deps",
-    "torch==2.13.0",
-    "numpy",
-    "typing_extensions",
-    "sympy",
-    "mpmath",
-    "networkx",
-    "jinja2",
-    "markupsafe",
-    "filelock",
-    "fsspec",
-    "nvidia-cuda-runtime",
-    "nvidia-cuda-cupti",
-];
-
-/// The libraries of GPUs that torch's own are linked to, two gigabytes of them, of which a processor needs no function.
-const GPU_LIBRARIES: [&str; 12] = [
-    "libcublas.so.13",
-    "libcublasLt.so.13",
-    "libcudnn.so.9",
-    "libcufft.so.12",
-    "libcufile.so.0",
-    "libcurand.so.10",
-    "libcusolver.so.12",
-    "libcusparse.so.12",
-    "libcusparseLt.so.0",
-    "libnccl.so.2",
-    "libnvrtc.so.13",
-    "libnvshmem_host.so.3",
-];
-
-/// Makes an environment with these packages, or takes the one that an earlier run made, and returns its interpreter.
-pub(crate) fn environment(name: &str, packages: &[&str]) -> PathBuf {
-    // One at a time, since several tests need the same.
-    static MAKING: Mutex<()> = Mutex::new(());
-    let _making = MAKING.lock().unwrap_or_else(PoisonError::into_inner);
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-verify").join(name);
-    let python = root.join("bin/python");
-    let mark = root.join("made-of");
-    let wanted = packages.join(" ");
-    if std::fs::read_to_string(&mark).is_ok_and(|made| made == wanted) {
-        return python;
-    }
-    let _ = std::fs::remove_dir_all(&root);
-    std::fs::create_dir_all(&root).unwrap();
-    done(Command::new("python3").args(["-m", "venv"]).arg(&root));
-    done(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(packages));
-    if name == "torch" && cfg!(target_os = "linux") {
-        without_gpu(&python);
-    }
-    std::fs::write(mark, wanted).unwrap();
-    python
-}
-
-#[track_caller]
-fn done(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Puts empty libraries in the place of those for GPUs. Torch's own bind functions when they are called, if Python lets
-/// them.
-fn without_gpu(python: &Path) {
-    let site = done(Command::new(python).args(["-I", "-c", "import sysconfig; print(sysconfig.get_path('platlib'))"]));
-    let site = Path::new(site.trim());
-    let folder = site.join("nvidia/cu13/lib");
-    let source = folder.join("nothing.c");
-    std::fs::write(&source, "typedef int nothing;\n").unwrap();
-    for library in GPU_LIBRARIES {
-        let name = format!("-Wl,-soname,{library}");
-        done(Command::new("cc").args(["-shared", "-fPIC", &name, "-o"]).arg(folder.join(library)).arg(&source));
-    }
-    std::fs::write(site.join("lazy.pth"), "import sys, os; sys.setdlopenflags(os.RTLD_LAZY)\n").unwrap();
-}
+use crate::support::real::{environment, folder, full, torch};
 
 fn request(framework: Framework) -> Request {
     Request {
@@ -129,8 +45,7 @@ fn ask(probe: &Probe, request: &Request) -> (Transcript, Verdict) {
     let transcript = probe.ask(request);
     let verdict = judge(&transcript);
     let name = format!("{}-{}.json", request.framework, std::process::id());
-    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-verify").join(name);
-    std::fs::write(kept, serde_json::to_string_pretty(&transcript).unwrap()).unwrap();
+    std::fs::write(folder().join(name), serde_json::to_string_pretty(&transcript).unwrap()).unwrap();
     eprintln!("{}: {} in {:?} s", verdict.subject(), verdict.word, verdict.seconds);
     eprintln!("  {} compared, largest {:?}", verdict.compared, verdict.largest);
     (transcript, verdict)
@@ -168,7 +83,7 @@ fn torch_on_the_cpu() {
     if !full() {
         return;
     }
-    let python = environment("torch", TORCH);
+    let python = torch();
     // Nothing that is known is left out.
     assert_eq!(all_right(Framework::Torch, &python), Vec::<String>::new());
 }
@@ -216,7 +131,7 @@ fn a_device_that_is_not_there() {
         let request = Request { device, ..request(framework) };
         ask(&Probe::python(framework, python, env()), &request).1.word
     };
-    let torch = environment("torch", TORCH);
+    let torch = torch();
     assert_eq!(word(Framework::Torch, &torch, Device::Mps), Word::NotBuilt);
     assert_eq!(word(Framework::Torch, &torch, Device::Cuda), Word::NoDevice);
     let mlx = environment("mlx", &["mlx[cpu]"]);
@@ -227,7 +142,7 @@ fn a_device_that_is_not_there() {
 
 /// Runs the torch probe with something of torch replaced; references are computed in float64 and stay right.
 fn sabotaged(sabotage: &str, request: &Request) -> (Transcript, Verdict) {
-    let mut probe = Probe::python(Framework::Torch, &environment("torch", TORCH), env());
+    let mut probe = Probe::python(Framework::Torch, &torch(), env());
     let text = probe.args[3].to_str().unwrap().to_owned();
     let place = "    import torch.nn.functional as F\n";
     assert!(text.contains(place));
@@ -295,7 +210,7 @@ torch.optim.SGD.step = step";
     assert_eq!((verdict.word, verdict.problems[0].id.as_deref()), (Word::Crashed, Some("layer-norm")));
     assert!(transcript.checks().count() > 20);
     // Out of time: the probe stops by itself.
-    let torch = Probe::python(Framework::Torch, &environment("torch", TORCH), env());
+    let torch = Probe::python(Framework::Torch, &torch(), env());
     let all = few(&[Question::Product, Question::Training, Question::Numbers]);
     let short = Request { limits: Limits { begin: 0, end: 500 }, ..all.clone() };
     let (transcript, verdict) = ask(&torch, &short);
@@ -332,7 +247,7 @@ fn torch_tries_every_operator_it_knows() {
     if !full() {
         return;
     }
-    let python = environment("torch", TORCH);
+    let python = torch();
     let begun = std::time::Instant::now();
     let (transcript, verdict) =
         ask(&Probe::python(Framework::Torch, &python, env()), &operators(Framework::Torch, &[]));
@@ -376,7 +291,7 @@ fn torch_tries_operators_and_modules_by_name() {
     if !full() {
         return;
     }
-    let python = environment("torch", TORCH);
+    let python = torch();
     let names = [
         "torch.nn.TransformerEncoderLayer",
         "LSTM",

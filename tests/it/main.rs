@@ -62,6 +62,8 @@ mod bench_modes;
 mod live_bench_modes;
 // Probes that answer well, answer badly, break, hang and lie, through the real runner.
 mod verify;
+// `macml verify` through the binary: words and exit codes, the native probe, what is kept, and who interrupts it.
+mod verify_verb;
 // Our probes in real frameworks, on this machine's processor (live).
 mod live_verify;
 

@@ -1,6 +1,7 @@
 //! Numbers as people read them: counts with what is counted, and how long something took.
 
 use std::time::Duration;
+use std::time::SystemTime;
 
 /// Counts things.
 pub(crate) fn count(number: usize, what: &str) -> String {
@@ -12,5 +13,36 @@ pub(crate) fn duration(took: Duration) -> String {
     match took.as_millis() {
         millis @ 0..1000 => format!("{millis} ms"),
         _ => format!("{:.1} s", took.as_secs_f64()),
+    }
+}
+
+/// Says how long ago a second was, counted since the beginning of 1970.
+pub(crate) fn ago(second: u64, now: SystemTime) -> String {
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
+    match now.saturating_sub(second) {
+        0..60 => "just now".to_owned(),
+        seconds @ 60..3600 => plural(seconds / 60, "minute"),
+        seconds @ 3600..86_400 => plural(seconds / 3600, "hour"),
+        seconds => plural(seconds / 86_400, "day"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_told_as_people_say_them() {
+        let check = |seconds: u64, text: &str| {
+            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+            assert_eq!(ago(1_000_000 - seconds, now), text);
+        };
+        check(0, "just now");
+        check(59, "just now");
+        check(60, "1 minute ago");
+        check(7199, "1 hour ago");
+        check(172_800, "2 days ago");
+        assert_eq!(ago(2_000_000, SystemTime::UNIX_EPOCH), "just now", "a clock that was wrong");
     }
 }

@@ -20,12 +20,13 @@ use crate::commands::python::PythonArgs;
 use crate::commands::rules::RulesArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::sync::SyncArgs;
+use crate::commands::verify::VerifyArgs;
 use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["lock", "sync", "run", "hook"]),
-    ("Prove", &["bench"]),
+    ("Prove", &["verify", "bench"]),
     ("Repair", &["why", "matrix", "ops", "rules"]),
     ("Plumbing", &["bundle", "env", "python", "cache"]),
 ];
@@ -36,7 +37,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 #[command(after_help = "\
 Variables that no option stands for: MACML_MIRROR_ONLY asks mirrors alone, never the index behind them; \
 MACML_INDEX_NAME_USERNAME and MACML_INDEX_NAME_PASSWORD are sent to the index NAME; MACML_ENV names the environment that \
-sync, run and the hook of a shell take instead of the default one.")]
+sync, run, verify and the hook of a shell take instead of the default one.")]
 pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Rules(RulesArgs),
     Run(RunArgs),
     Sync(SyncArgs),
+    Verify(VerifyArgs),
     Why(WhyArgs),
 }
 

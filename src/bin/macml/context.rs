@@ -265,7 +265,8 @@ fn is_folder(path: &Path) -> bool {
     matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
 }
 
-fn is_ci(env: &Env) -> bool {
+/// Returns whether a machine reads along.
+pub(crate) fn is_ci(env: &Env) -> bool {
     env.get("CI").is_some_and(|value| !matches!(value, "0" | "false"))
 }
 

@@ -70,6 +70,8 @@ pub(crate) struct Inside {
     pub(crate) place: Place,
     /// The generation at the link.
     pub(crate) generation: Generation,
+    /// Whether it was brought in line with its lock just now.
+    pub(crate) in_line: bool,
     /// Keeps it; a program that this process becomes or starts keeps it too.
     pub(crate) held: InUse,
 }
@@ -82,7 +84,8 @@ impl Inside {
             CommandError::from_pipeline(pipeline::Error::Manifest(error), context)
         })?;
         let place = place(args.env.as_deref(), context, &project)?;
-        if !args.no_sync && !context::flag(&context.env, "MACML_NO_SYNC")? {
+        let in_line = !args.no_sync && !context::flag(&context.env, "MACML_NO_SYNC")?;
+        if in_line {
             let wanted = SyncArgs {
                 locked: args.locked,
                 frozen: args.frozen,
@@ -96,7 +99,7 @@ impl Inside {
             })?;
         }
         let (generation, held) = ready(context, &place)?;
-        Ok(Self { project, place, generation, held })
+        Ok(Self { project, place, generation, in_line, held })
     }
 
     /// Returns the folder of the environment's programs.

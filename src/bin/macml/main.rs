@@ -73,6 +73,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Rules(args) => commands::rules::run(&args, &context, &printer),
         Command::Run(args) => commands::run::run(&args, &context, &printer),
         Command::Sync(args) => commands::sync::run(&args, &context, &printer),
+        Command::Verify(args) => commands::verify::run(&args, &context, &printer),
         Command::Why(args) => commands::why::run(&args, &context, &printer),
     }
 }

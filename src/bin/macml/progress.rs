@@ -49,6 +49,7 @@ struct State {
     bytes: u64,
     wheels: Option<Wheels>,
     building: bool,
+    probing: Option<Probing>,
     drawn: Option<Instant>,
 }
 
@@ -59,6 +60,12 @@ struct Wheels {
     done: usize,
     bytes: u64,
     there: u64,
+}
+
+/// A probe that runs.
+struct Probing {
+    what: String,
+    latest: String,
 }
 
 /// Bytes per second over the last seconds.
@@ -143,6 +150,10 @@ fn style(rate: Arc<Mutex<Rate>>) -> ProgressStyle {
 
 impl State {
     fn line(&self) -> String {
+        if let Some(Probing { what, latest }) = &self.probing {
+            let latest = if latest.is_empty() { String::new() } else { format!(" · {latest}") };
+            return format!("asking {what}{latest}");
+        }
         if self.building {
             return "building the environment".to_owned();
         }
@@ -234,6 +245,32 @@ impl Progress for Draw {
         }
     }
 
+    fn probing(&self, what: &str, limit: u64) {
+        if self.drawing == Drawing::Lines {
+            self.printer.aside(&format!("asking {what}, which may take up to {limit} s\n"));
+        }
+        self.update(|state| state.probing = Some(Probing { what: what.to_owned(), latest: String::new() }));
+    }
+
+    fn asking(&self, what: &str) {
+        self.printer.detail(&format!("  {what}"));
+        self.update(|state| {
+            if let Some(probing) = &mut state.probing {
+                what.clone_into(&mut probing.latest);
+            }
+        });
+    }
+
+    fn probed(&self) {
+        let mut state = self.state.lock().expect("no holder of the state panics");
+        (state.probing, state.begun) = (None, false);
+        // A question may follow, which nothing is to be drawn over.
+        self.bar.finish_and_clear();
+        self.bar.disable_steady_tick();
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
+        self.bar.reset();
+    }
+
     fn note(&self, text: &str) {
         if self.printer.level() >= Level::Normal {
             self.printer.aside(&format!("{}: {text}\n", styled(NAME, "note")));
@@ -288,7 +325,12 @@ mod tests {
         );
         let state = State { latest: "torch".into(), done: 3, pending: 4, bytes: 1_250_000, ..State::default() };
         check(state, "3 of 7 answers · 1.2 MB · torch");
+        let probing = |latest: &str| Some(Probing { what: "torch 2.13.0 on mps".into(), latest: latest.into() });
+        check(State { probing: probing(""), ..State::default() }, "asking torch 2.13.0 on mps");
+        let state = State { probing: probing("conv2d in float16"), building: true, ..State::default() };
+        check(state, "asking torch 2.13.0 on mps · conv2d in float16");
     }
+
     #[test]
     fn wheels_are_counted_in_bytes() {
         let wheels = Wheels { files: 50, done: 12, bytes: 3_400_000_000, there: 1_250_000_000 };

@@ -108,7 +108,7 @@ impl Unfit {
             }
             Self::UnknownMacos { .. } => "unset `SYSTEM_VERSION_COMPAT`, if it is set, and run it again".to_owned(),
             Self::MacosTooOld { has, .. } => {
-                let has = version(has).map_or_else(|| has.clone(), |has| has.to_string());
+                let has = MacosVersion::told_by(has).map_or_else(|| has.clone(), |has| has.to_string());
                 format!("update macOS; or {}", below("macos", &has))
             }
             Self::ChipTooOld { has, .. } => below("chip", &format!("m{has}")),
@@ -138,7 +138,7 @@ pub fn fit(host: &Host, lock: &Lockfile, env: &LockedEnv, memory: Option<u64>) -
     if processor == Processor::Foreign {
         return Err(Unfit::Intel { cpu: host.cpu.clone() });
     }
-    let macos = version(&host.macos).ok_or_else(|| Unfit::UnknownMacos { told: host.macos.clone() })?;
+    let macos = MacosVersion::told_by(&host.macos).ok_or_else(|| Unfit::UnknownMacos { told: host.macos.clone() })?;
     if macos < *floor {
         return Err(Unfit::MacosTooOld { env: env.name.clone(), has: host.macos.clone(), floor: *floor });
     }
@@ -178,13 +178,6 @@ fn judge_wheels(host: &Host, macos: MacosVersion, lock: &Lockfile, env: &LockedE
         has: host.macos.clone(),
         needs: macos.upward().find(|later| has_one(later, package)),
     })
-}
-
-/// Reads the version of a product, such as `15.6.1`, of which the first two numbers count.
-fn version(told: &str) -> Option<MacosVersion> {
-    let mut parts = told.splitn(3, '.');
-    let (major, minor) = (parts.next()?, parts.next().unwrap_or("0"));
-    format!("{major}.{minor}").parse().ok()
 }
 
 /// Writes an amount of memory as a manifest does.

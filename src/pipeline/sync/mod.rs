@@ -54,6 +54,7 @@ use crate::manifest::model::EnvSpec;
 use crate::pep::Sha256;
 use crate::pep::Specifiers;
 use crate::pep::Version;
+use crate::pipeline;
 use crate::progress::Progress;
 use crate::progress::Step;
 use crate::python;
@@ -62,6 +63,7 @@ use crate::sys;
 use crate::sys::fs;
 use crate::sys::tree::may_make;
 use crate::target::Platform;
+use crate::verify;
 
 use content::Content;
 use locked::Locked;
@@ -220,6 +222,8 @@ pub struct Synced {
     pub findings: Vec<Finding>,
     /// What is not as it should be and did not stand in the way, a sentence each.
     pub warnings: Vec<String>,
+    /// How its GPU stands; `None` where it is no Mac's, has nothing that would use it, or is not there.
+    pub gpu: Option<verify::Standing>,
     /// How long it took.
     pub took: Duration,
 }
@@ -293,7 +297,7 @@ pub fn sync(job: &Job, reaching: &mut Reaching<'_>, progress: &dyn Progress) -> 
     for one in &ready {
         let begun = Instant::now();
         let synced = one.sync(reaching, progress)?;
-        environments.push(Synced { took: begun.elapsed(), ..synced });
+        environments.push(Synced { gpu: one.gpu(&synced)?, took: begun.elapsed(), ..synced });
     }
     let findings = locked.project.findings.clone();
     let Locked { project, folder, solved, .. } = locked;
@@ -366,6 +370,24 @@ impl<'a> Ready<'a> {
             return self.unchanged(present.expect("what does not differ is there"));
         }
         build::build(self, &generations, present, differences, reaching, progress)
+    }
+
+    /// Says how the GPU stands: one small file is read, and another one where there is a record.
+    fn gpu(&self, synced: &Synced) -> Result<Option<verify::Standing>, Error> {
+        let Some(generation) = synced.generation.as_ref().filter(|_| self.entry.platform.is_mac()) else {
+            return Ok(None);
+        };
+        let stamp = Stamp::read(generation)?;
+        let locked = pipeline::verify::Locked {
+            folder: &self.locked.folder,
+            lockfile: &self.locked.lockfile,
+            entry: self.entry,
+            content: stamp.as_ref().map_or("", |stamp| stamp.content.as_str()),
+            host: self.job.host.as_ref(),
+        };
+        let standing = pipeline::verify::standing(&locked);
+        // Of what is not as locked nothing was verified with this lock.
+        Ok(standing.map(|standing| if synced.verdict == Verdict::Differs { verify::Standing::Never } else { standing }))
     }
 
     /// Compares what is there with what should be: a few files, no walk.
@@ -459,6 +481,7 @@ impl<'a> Ready<'a> {
             problems: Vec::new(),
             findings: Vec::new(),
             warnings: self.warnings(),
+            gpu: None,
             took: Duration::ZERO,
         }
     }

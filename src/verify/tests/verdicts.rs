@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::verify::protocol::{At, CannotLoad, Fallback, Skipped, Surrounding, Why};
-use crate::verify::{Class, Verdict, Word, judge};
+use crate::verify::{Class, Verdict, Word, judge, out_of_memory};
 
 /// Judges, and checks the word, the exit code and the sentence that comes first.
 #[track_caller]
@@ -242,15 +242,44 @@ fn fallbacks_are_named_and_no_success() {
 #[test]
 fn an_error_instead_of_a_result() {
     but(
-        checked(4, |check| check.error = Some("RuntimeError: MPS backend out of memory".into())),
+        checked(4, |check| check.error = Some("RuntimeError: Mismatched\n  Tensor types".into())),
         Word::Failed,
         1,
-        "`linear-thin` (thin linear layer (80, 1, 2) to 192 without bias) in float32: RuntimeError: MPS backend out of \
-         memory",
+        "`linear-thin` (thin linear layer (80, 1, 2) to 192 without bias) in float32: RuntimeError: Mismatched Tensor \
+         types",
     );
     let named = "`product` (square matrix product) in float32";
     let nothing = checked(2, |check| check.elements = 0);
     but(nothing, Word::Garbage, 1, &format!("{named}: there is no result, and no error either"));
+}
+
+/// Bug report R25: no fault of what is installed, and nothing is known of its numbers.
+#[test]
+fn r25_memory_that_is_over_is_told_apart() {
+    let over = "RuntimeError: MPS backend out of memory (MPS allocated: 5.38 GB, other allocations: 1.26 GB, max allowed: \
+                6.77 GB). Tried to allocate 640.00 MB on private pool.";
+    let sentence = out_of_memory(over, 8 << 30).unwrap();
+    assert!(sentence.contains("85 % of this machine's 8 GB"), "{sentence}");
+    let named = "`linear-thin` (thin linear layer (80, 1, 2) to 192 without bias) in float32";
+    let check = checked(4, |check| check.error = Some(over.into()));
+    but(check, Word::OutOfMemory, 2, &format!("{named}: {sentence}"));
+    // Metal ends the process with it.
+    let broken = heard(&good()[..4], &format!("loading\n{over}\nTraceback\n"), Ended::Code(1));
+    told(&broken, Word::OutOfMemory, 2, &sentence);
+}
+
+#[test]
+fn words_together_are_the_worst_of_them() {
+    let check = |words: &[Word], expected: Word| {
+        assert_eq!(Word::of_all(words.iter().copied()), expected, "{words:?}");
+        assert_eq!(Class::of_all(words.iter().copied()), expected.class(), "{words:?}");
+    };
+    check(&[], Word::NotRun);
+    check(&[Word::Ok, Word::Ok], Word::Ok);
+    check(&[Word::Ok, Word::NoDevice], Word::NoDevice);
+    check(&[Word::NotRun, Word::Failed, Word::Ok], Word::Failed);
+    check(&[Word::NotBuilt, Word::Fallback, Word::WrongNumbers], Word::WrongNumbers);
+    check(&[Word::WrongNumbers, Word::Nan], Word::Nan);
 }
 
 #[test]

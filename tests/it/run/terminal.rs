@@ -1,35 +1,13 @@
 //! On a real terminal: what people see and press reaches the command as if macml were not there.
 
-use std::path::Path;
-use std::process::{Command, Stdio};
-
 use serde_json::{Value, json};
 
 use super::made::Made;
-use crate::support::python::python;
+use crate::support::terminal;
 
-/// Plays steps on a terminal in which a command runs, macml's own file being `$macml`; returns what was shown, and the exit
-/// code or the negative number of a signal.
+/// Plays steps in a made project whose environment is taken as it is.
 fn play(made: &Made, steps: &Value, command: &[&str]) -> (String, i64) {
-    let driver = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/run/terminal.py");
-    let macml = env!("CARGO_BIN_EXE_macml");
-    let words = command.iter().map(|word| if *word == "$macml" { macml } else { word });
-    let output = Command::new(&python().0)
-        .args(["-I".as_ref(), driver.as_os_str()])
-        .arg(steps.to_string())
-        .args(words)
-        .current_dir(&made.root)
-        .env_clear()
-        .envs([("HOME", made.root.to_str().unwrap()), ("PATH", "/usr/bin:/bin"), ("TERM", "dumb"), ("PS1", "sh> ")])
-        .env("macml", macml)
-        .env("MACML_NO_SYNC", "1")
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    let ended: Value = serde_json::from_slice(&output.stdout).unwrap();
-    (ended["shown"].as_str().unwrap().to_owned(), ended["code"].as_i64().unwrap())
+    terminal::play(&made.root, &[("MACML_NO_SYNC", "1")], steps, command)
 }
 
 #[test]

@@ -3,6 +3,10 @@
 
 use std::path::Path;
 
+use macml::verify::Record;
+use macml::verify::Standing;
+use macml::verify::protocol::Device;
+
 use super::Here;
 use super::kills::Moving;
 use super::kills::killed;
@@ -115,6 +119,12 @@ fn trains(example: &str, manifest: &str, import: &str) {
     let said = good(&project, &["run", "python", "train.py"]);
     assert!(said.contains("trained on"), "{said}");
     good(&project, &["run", "--device", "cpu", "python", "-c", &format!("import {import}")]);
+    let said = good(&project, &["verify", "--device", "cpu"]);
+    assert!(said.starts_with(&format!("ok  {example} ")) && said.ends_with(".venv on cpu: ok\n"), "{said}");
+    eprint!("{said}");
+    let record = Record::read(project.path(), "default").unwrap().unwrap();
+    let standing = record.standing(&record.circumstances, Device::Cpu);
+    assert!(matches!(standing, Standing::Verified { .. }), "{standing:?}");
 }
 
 /// The trees that Macs would have: every file of every RECORD, and nothing else.

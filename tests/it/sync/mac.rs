@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::time::SystemTime;
 
 use macml::environment::Replace;
+use macml::environment::Stamp;
 use macml::host::Host;
 use macml::index::Config;
 use macml::index::download::Downloads;
@@ -20,12 +21,19 @@ use macml::pipeline::sync::Reaching;
 use macml::pipeline::sync::Staleness;
 use macml::pipeline::sync::Verdict;
 use macml::pipeline::sync::Which;
+use macml::pipeline::verify;
 use macml::progress::Silent;
 use macml::python::Arch;
 use macml::python::Machine;
 use macml::python::Search;
 use macml::python::System;
 use macml::sys::Env;
+use macml::target::Platform;
+use macml::verify::Standing;
+use macml::verify::Word;
+use macml::verify::protocol::Device;
+use macml::verify::protocol::Framework;
+use macml::verify::protocol::ProbeKind;
 
 use super::names;
 use super::packages;
@@ -49,6 +57,11 @@ fn program(path: &Path, bytes: &[u8]) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
+/// The path of a recorded Mac.
+fn host(name: &str) -> String {
+    format!("{}/tests/hosts/{name}.json", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// Syncs a project as a Mac of tests/hosts would.
 fn on(host: &str, project: &Path) -> Result<Outcome, Error> {
     let (real, minor) = python();
@@ -60,8 +73,7 @@ fn on(host: &str, project: &Path) -> Result<Outcome, Error> {
     let starter = project.join("mac/start");
     let answer = "sed -e 's/\"machine\": \"[^\"]*\"/\"machine\": \"arm64\"/' -e 's/\"system\": \"[^\"]*\"/\"system\": \"darwin\"/'";
     program(&starter, format!("#!/bin/sh\nshift\n'{}' \"$@\" | {answer}\n", real.display()).as_bytes());
-    let host = format!("{}/tests/hosts/{host}.json", env!("CARGO_MANIFEST_DIR"));
-    let host: Host = serde_json::from_str(&std::fs::read_to_string(host).unwrap()).unwrap();
+    let host: Host = serde_json::from_str(&std::fs::read_to_string(self::host(host)).unwrap()).unwrap();
     let vars = BTreeMap::from([("HOME".to_owned(), project.display().to_string())]);
     let env = Env::from_map(vars, project.to_owned());
     let cache = project.join(".cache/macml");
@@ -132,4 +144,52 @@ fn a_mac_gets_the_wheels_of_its_macos_and_is_told_of_its_memory() {
     let before = generation();
     assert!(matches!(on("m1-macos13", &folder), Err(Error::Unfit(_))));
     assert_eq!(generation(), before);
+}
+
+/// The GPU is verified with a lock once a record says so, and no longer than all is as it was.
+#[test]
+fn a_mac_is_told_how_its_gpu_stands() {
+    let index = FakeIndex::from_published(&Published::default().with("torch", "2.13.0", &[]).with("other", "1.0", &[]));
+    let minor = &python().1;
+    let roots = |lines: &str| format!("[dependencies]\n{lines}\n");
+    let project = Project::asking(&index, "14.0", &format!("=={minor}.*"), &roots("other = \"*\""));
+    let folder = project.path().canonicalize().unwrap();
+    let into_cache = || project.run(&["sync", "--target", "tree", "--platform", "macos-arm64"]).says(0, &["staged"]);
+    let gpu = |host: &str| on(host, &folder).unwrap().environments.remove(0).gpu;
+    into_cache();
+    assert_eq!(gpu("m3-max-macos15"), None, "nothing in it would use a GPU");
+
+    let before = std::fs::read_to_string(folder.join("macml.toml")).unwrap();
+    project.write("macml.toml", &before.replace("other = ", "torch = "));
+    std::fs::remove_dir_all(folder.join("tree")).unwrap();
+    into_cache();
+    assert_eq!(gpu("m3-max-macos15"), Some(Standing::Never));
+    let locked = verify::lock_in(&folder).unwrap().unwrap();
+    let entry = locked.env("default", Platform::MacosArm64).unwrap();
+    let content = Stamp::read(&folder.join(".venv").canonicalize().unwrap()).unwrap().unwrap().content;
+    let mac: Host = serde_json::from_str(&std::fs::read_to_string(host("m3-max-macos15")).unwrap()).unwrap();
+    let found = |word: Word, device: Device| {
+        let sentence = String::new();
+        let verdict = macml::verify::Verdict {
+            word,
+            ..macml::verify::Verdict::not_run(ProbeKind::Python, Framework::Torch, device, sentence)
+        };
+        let answers = vec![verify::Answer { verdict, installed: None, known: Vec::new() }];
+        let locked = verify::Locked { folder: &folder, lockfile: &locked, entry, content: &content, host: Some(&mac) };
+        verify::keep(&locked, &verify::Outcome { answers, left_out: None }, 1_700_000_000).unwrap()
+    };
+    assert_eq!(found(Word::Ok, Device::Cpu), verify::Kept::Written);
+    assert_eq!(gpu("m3-max-macos15"), Some(Standing::Never), "the processor is no GPU");
+    assert_eq!(found(Word::Ok, Device::Mps), verify::Kept::Written);
+    assert_eq!(gpu("m3-max-macos15"), Some(Standing::Verified { since: 1_700_000_000 }));
+    // Somebody without a GPU of his own looked: nothing is known better by that.
+    assert_eq!(found(Word::NotVisible, Device::Mps), verify::Kept::Nothing);
+    assert_eq!(gpu("m3-max-macos15"), Some(Standing::Verified { since: 1_700_000_000 }));
+    assert_eq!(found(Word::WrongNumbers, Device::Mps), verify::Kept::Written);
+    assert_eq!(gpu("m3-max-macos15"), Some(Standing::NotRight(Word::WrongNumbers)));
+    assert_eq!(gpu("m5-macos26"), Some(Standing::OtherSystem("macOS 15.6.1".to_owned())));
+    // The same packages in an environment that was built otherwise.
+    project
+        .write("macml.toml", &format!("[project]\nname = \"another\"\n\n{}", before.replace("other = ", "torch = ")));
+    assert_eq!(gpu("m3-max-macos15"), Some(Standing::OtherContent));
 }

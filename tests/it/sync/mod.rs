@@ -100,7 +100,7 @@ fn site() -> String {
 }
 
 /// Writes a manifest for this machine.
-fn manifest(roots: &str) -> String {
+pub(crate) fn manifest(roots: &str) -> String {
     let (platform, minor) = (platform(), &python().1);
     let mac = if platform == "macos-arm64" { "chip = \"m1\"\nmacos = \"14.0\"\n" } else { "" };
     format!(

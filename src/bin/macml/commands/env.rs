@@ -277,7 +277,7 @@ impl Ground {
         lines.push(format!(
             "{} is what was built {}: Python {}, {}",
             styled(GOOD, shown),
-            ago(to.built, SystemTime::now()),
+            amount::ago(to.built, SystemTime::now()),
             to.python,
             amount::count(to.packages.len(), "package")
         ));
@@ -404,7 +404,7 @@ fn line(one: &ListedGeneration, size: Option<u64>, now: SystemTime) -> String {
     let mark = if one.current { styled(GOOD, "*") } else { " ".to_owned() };
     let mut parts = vec![
         one.generation.name.to_string(),
-        format!("built {}", ago(one.stamp.built, now)),
+        format!("built {}", amount::ago(one.stamp.built, now)),
         format!("Python {}", one.stamp.python),
         amount::count(one.stamp.packages.len(), "package"),
     ];
@@ -436,37 +436,4 @@ fn changes(from: Option<&Stamp>, to: &Stamp) -> Vec<PackageChange> {
         PackageChange { name: "python".to_owned(), before: Some(from.python.clone()), after: Some(to.python.clone()) };
     let python = (from.python != to.python).then_some(python);
     python.into_iter().chain(environment::package_changes(&from.packages, &to.packages)).collect()
-}
-
-/// Says how long ago a second was.
-fn ago(second: u64, now: SystemTime) -> String {
-    let now = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
-    match now.saturating_sub(second) {
-        0..60 => "just now".to_owned(),
-        seconds @ 60..3600 => plural(seconds / 60, "minute"),
-        seconds @ 3600..86_400 => plural(seconds / 3600, "hour"),
-        seconds => plural(seconds / 86_400, "day"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn times_are_told_as_people_say_them() {
-        let check = |seconds: u64, text: &str| {
-            let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
-            assert_eq!(ago(1_000_000 - seconds, now), text);
-        };
-        check(0, "just now");
-        check(59, "just now");
-        check(60, "1 minute ago");
-        check(7199, "1 hour ago");
-        check(172_800, "2 days ago");
-        assert_eq!(ago(2_000_000, SystemTime::UNIX_EPOCH), "just now", "a clock that was wrong");
-    }
 }

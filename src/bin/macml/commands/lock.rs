@@ -257,7 +257,8 @@ pub(crate) fn problems(all: &[KnownProblem]) -> Vec<String> {
     lines
 }
 
-fn problem(known: &KnownProblem) -> String {
+/// Tells what is known to go wrong, with what to take instead.
+pub(crate) fn problem(known: &KnownProblem) -> String {
     let KnownProblem { name, version, problem, reason, prefer, rule, .. } = known;
     let reason = reason.trim_end_matches('.');
     let prefer = prefer.as_ref().map(|prefer| format!("; prefer {}", prefer.replace('`', ""))).unwrap_or_default();

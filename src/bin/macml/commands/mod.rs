@@ -12,4 +12,5 @@ pub(crate) mod python;
 pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod sync;
+pub(crate) mod verify;
 pub(crate) mod why;

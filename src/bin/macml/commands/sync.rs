@@ -40,6 +40,7 @@ use macml::sys::fs;
 use macml::target::MacosVersion;
 use macml::target::Platform;
 use macml::target::PythonMinor;
+use macml::verify::Standing;
 
 use crate::amount;
 use crate::args::FormatArg;
@@ -347,10 +348,54 @@ fn summary(outcome: &Outcome, took: Duration, context: &Context, printer: &Print
         lines.extend(environment(synced, printer.level()));
         lines.push(last_line(synced, &shown_link(synced, outcome, context), took, outcome.checked));
     }
-    if outcome.environments.iter().any(|synced| synced.platform.is_mac() && synced.generation.is_some()) {
-        lines.push("GPU not verified with this lock on this macOS".to_owned());
-    }
+    lines.extend(gpu_lines(&outcome.environments, SystemTime::now()));
     lines.join("\n") + "\n"
+}
+
+/// Says how the GPU stands in each environment that has something to use it.
+fn gpu_lines(environments: &[Synced], now: SystemTime) -> Vec<String> {
+    let standings = environments.iter().filter_map(|synced| Some((&*synced.name, synced.gpu.as_ref()?)));
+    let lines: Vec<_> = standings.map(|(name, standing)| (name, gpu_line(standing, name, now))).collect();
+    match &lines[..] {
+        [(_, alone)] => vec![alone.clone()],
+        lines => lines.iter().map(|(name, line)| format!("{name}: {line}")).collect(),
+    }
+}
+
+/// Says how the GPU stands in an environment.
+fn gpu_line(standing: &Standing, env: &str, now: SystemTime) -> String {
+    let verify = match env {
+        "default" => "`macml verify`".to_owned(),
+        env => format!("`macml verify --env {env}`"),
+    };
+    match standing {
+        Standing::Verified { since } => {
+            format!("GPU {} with this lock on this macOS, {}", styled(GOOD, "verified"), amount::ago(*since, now))
+        }
+        Standing::NotRight(word) => {
+            format!("GPU {} with this lock on this macOS: {word}; {verify} says more", styled(BAD, "not right"))
+        }
+        Standing::Never
+        | Standing::OtherLock
+        | Standing::OtherContent
+        | Standing::OtherSystem(_)
+        | Standing::OtherChip(_) => {
+            format!("GPU {} with this lock on this macOS: run {verify}", styled(WARN, "not verified"))
+        }
+    }
+}
+
+/// Returns whether an environment is what macml.lock says as it stands, whatever macml.toml says by now.
+pub(crate) fn is_as_locked(env: Option<&str>, context: &Context, printer: &Printer) -> bool {
+    let env = context.env_name(env).map(str::to_owned).into_iter().collect();
+    let wanted = SyncArgs { frozen: true, offline: true, check: true, env, ..SyncArgs::default() };
+    let draw = Arc::new(Draw::new(context.progress, printer));
+    let done = work(&wanted, context, &draw);
+    draw.clear();
+    match done {
+        Ok(Done::Synced(outcome)) => outcome.environments.iter().all(|one| one.verdict == Verdict::Unchanged),
+        Ok(Done::Staged(..)) | Err(_) => false,
+    }
 }
 
 /// Lists what is to be said of the manifest and of solving, each once.
@@ -456,4 +501,29 @@ fn staging(staged: &Staged, target: &str, took: Duration) -> String {
     let size = format!("{packages}, {files}, Python {}", staged.python);
     lines.push(format!("{} staged for {machine}: {size}, {}", styled(GOOD, target), amount::duration(took)));
     lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use macml::verify::Word;
+
+    use super::*;
+
+    #[test]
+    fn the_gpu_stands_as_it_was_verified() {
+        let check = |standing: Standing, env: &str, text: &str| {
+            let line = gpu_line(&standing, env, SystemTime::UNIX_EPOCH + Duration::from_secs(200_000));
+            assert_eq!(anstream::adapter::strip_str(&line).to_string(), text);
+        };
+        let run = "GPU not verified with this lock on this macOS: run `macml verify`";
+        check(Standing::Never, "default", run);
+        check(Standing::OtherLock, "default", run);
+        check(Standing::OtherContent, "default", run);
+        check(Standing::OtherSystem("macOS 15.6".into()), "default", run);
+        check(Standing::OtherChip("Apple M1".into()), "tf", &run.replace("verify`", "verify --env tf`"));
+        let verified = "GPU verified with this lock on this macOS, 1 day ago";
+        check(Standing::Verified { since: 100_000 }, "default", verified);
+        let wrong = "GPU not right with this lock on this macOS: wrong-numbers; `macml verify` says more";
+        check(Standing::NotRight(Word::WrongNumbers), "default", wrong);
+    }
 }

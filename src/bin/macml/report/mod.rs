@@ -14,6 +14,7 @@ pub(crate) mod ops;
 pub(crate) mod python;
 pub(crate) mod rules;
 pub(crate) mod sync;
+pub(crate) mod verify;
 pub(crate) mod why;
 
 /// Writes a report as one document with a final line end.

@@ -9,6 +9,7 @@ use macml::pipeline::sync;
 use macml::pipeline::sync::Outcome;
 use macml::pipeline::sync::Staged;
 use macml::pipeline::sync::Synced;
+use macml::verify::Standing;
 use serde::Serialize;
 
 use crate::commands::sync::findings;
@@ -120,6 +121,28 @@ struct Environment {
     problems: Vec<ReportedProblem>,
     /// What is not as it should be and did not stand in the way, a sentence each.
     warnings: Vec<String>,
+    /// How its GPU stands with this lock on this macOS; absent where it is no Mac's, has no framework that would use it,
+    /// or is not there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<Gpu>,
+}
+
+/// How a GPU stands, by what `macml verify` found.
+#[derive(Serialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+struct Gpu {
+    /// Whether all that was asked of it is right, with this lock, on this macOS and chip.
+    verified: bool,
+    /// Since when at the latest, in seconds since the beginning of 1970; absent where it is not verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<u64>,
+    /// The word of what is not right, as in schema/verify.schema.json; absent where nothing is known to be wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    word: Option<String>,
+    /// What is other than it was when it was verified last: `lock`, `content`, `system` or `chip`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed: Option<&'static str>,
 }
 
 /// A package that came, went or moved.
@@ -282,6 +305,22 @@ impl From<&Synced> for Environment {
             moved_aside: synced.moved_aside.as_ref().map(|path| path.display().to_string()),
             problems: synced.problems.iter().map(ReportedProblem::from).collect(),
             warnings: synced.warnings.clone(),
+            gpu: synced.gpu.as_ref().map(Gpu::from),
+        }
+    }
+}
+
+impl From<&Standing> for Gpu {
+    fn from(standing: &Standing) -> Self {
+        let nothing = Self { verified: false, since: None, word: None, changed: None };
+        match standing {
+            Standing::Verified { since } => Self { verified: true, since: Some(*since), ..nothing },
+            Standing::NotRight(word) => Self { word: Some(word.to_string()), ..nothing },
+            Standing::Never => nothing,
+            Standing::OtherLock => Self { changed: Some("lock"), ..nothing },
+            Standing::OtherContent => Self { changed: Some("content"), ..nothing },
+            Standing::OtherSystem(_) => Self { changed: Some("system"), ..nothing },
+            Standing::OtherChip(_) => Self { changed: Some("chip"), ..nothing },
         }
     }
 }

@@ -203,6 +203,17 @@ impl Builder<'_> {
         Ok(entry(&self.place(line, torch).join(PROBE), line)?)
     }
 
+    /// Says whether all is there that building a probe takes, without building it.
+    ///
+    /// # Errors
+    /// With what is missing.
+    pub fn ready(&self, torch: &Torch) -> Result<(&'static Line, Tools), NotRun> {
+        let line = Line::of(&torch.version)?;
+        let tools = Tools::find(self.env)?;
+        whole(torch)?;
+        Ok((line, tools))
+    }
+
     /// Returns the probe for a torch, and builds it first where it is not there. That compiles C++ for minutes and
     /// gets crates from their registry: whoever calls this has asked.
     ///
@@ -212,9 +223,7 @@ impl Builder<'_> {
         if let Some(probe) = self.find(torch)? {
             return Ok(probe);
         }
-        let line = Line::of(&torch.version)?;
-        let tools = Tools::find(self.env)?;
-        whole(torch)?;
+        let (line, tools) = self.ready(torch)?;
         let place = self.place(line, torch);
         let turn = place.with_extension("turn");
         fs::create_folder(&self.root())?;
