@@ -35,7 +35,7 @@
 //!
 //! They are declared below in the order of the spine, and **a module imports only modules declared above it**.
 //! `tests/it/tidy` holds them to it, and to three narrower bans: `resolve` never sees `sys`, and of `index` only
-//! `index::source`; `check` and `verify` will never see `manifest`, `index` or `resolve`; and the process's environment is
+//! `index::source`; `check` and `verify` never see `manifest`, `index` or `resolve`; and the process's environment is
 //! captured in the binary only.
 //!
 //! | module | owns |
@@ -55,6 +55,7 @@
 //! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
 //! | [`cache`] | everything below the cache folder together: how much it is, what of it goes |
 //! | [`environment`] | environments on disk: generations, the link to the one that counts, their stamp, who is trusted |
+//! | [`check`] | stage 6, will the libraries of an environment load together: told from their files |
 //! | [`verify`] | stage 7, does the GPU compute right: probes in child processes, and what their answers mean |
 //! | [`bench`] | how fast it is: measured in a child process, kept, compared, drawn |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
@@ -126,6 +127,8 @@ pub mod install;
 pub mod cache;
 
 pub mod environment;
+
+pub mod check;
 
 pub mod verify;
 

@@ -1,0 +1,13 @@
+//! What is known of the Mach-O images of a wheel or a tree: read once, kept by the wheel's sha256.
+//!
+//! Nothing here judges: an image that cannot load is a fact too.
+
+mod exports;
+mod image;
+
+pub use exports::{Export, Exports, ReExport, Trie, TrieError};
+pub use image::{
+    Architecture, Build, Dependency, Image, Import, Imports, Kind, Markers, NumpyAbi, Ordinal, Pjrt, Platform,
+    Signature, Slice, Table, Unloadable, Version, WheelFacts,
+};
+pub use image::{Foreign, ForeignFormat, Hook, MetalLibrary, Package};

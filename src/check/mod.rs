@@ -1,0 +1,9 @@
+//! Stage 6: do the libraries of an environment load together on a Mac. Told from their files, so that any machine can.
+//!
+//! ```text
+//! wheel, or files on disk -> facts -> WheelFacts
+//! ```
+//!
+//! Knows nothing of manifests, indexes and solving.
+
+pub mod facts;
