@@ -4,6 +4,7 @@
 
 mod exports;
 mod image;
+pub mod macho;
 
 pub use exports::{Export, Exports, ReExport, Trie, TrieError};
 pub use image::{
