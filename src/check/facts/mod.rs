@@ -3,10 +3,14 @@
 //! Nothing here judges: an image that cannot load is a fact too.
 
 mod exports;
+mod gather;
 mod image;
 pub mod macho;
+mod metal;
+mod python;
 
 pub use exports::{Export, Exports, ReExport, Trie, TrieError};
+pub use gather::{read_tree, read_unpacked, read_wheel};
 pub use image::{
     Architecture, Build, Dependency, Image, Import, Imports, Kind, Markers, NumpyAbi, Ordinal, Pjrt, Platform,
     Signature, Slice, Table, Unloadable, Version, WheelFacts,

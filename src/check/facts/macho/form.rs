@@ -7,7 +7,7 @@ use object::macho;
 use super::super::image::Architecture;
 
 /// How many bytes tell what a file is: a fat header with the most slices.
-pub const LONGEST_PREFIX: usize = 8 + MOST_SLICES * 32;
+pub(super) const LONGEST_PREFIX: usize = 8 + MOST_SLICES * 32;
 
 /// The most slices of a fat file. It begins as class files of Java do, whose next number is 45 or more.
 const MOST_SLICES: usize = 19;
@@ -60,6 +60,12 @@ impl Numbers<'_> {
         let (high, low) = (self.u32(at)?, self.u32(at + 4)?);
         Some(u64::from(high) << 32 | u64::from(low))
     }
+}
+
+/// Returns whether a file that begins with these bytes may be a Mach-O.
+pub fn may_be(magic: [u8; 4]) -> bool {
+    use macho::{FAT_MAGIC, FAT_MAGIC_64, MH_CIGAM, MH_CIGAM_64, MH_MAGIC, MH_MAGIC_64};
+    [FAT_MAGIC, FAT_MAGIC_64, MH_CIGAM, MH_CIGAM_64, MH_MAGIC, MH_MAGIC_64].contains(&u32::from_be_bytes(magic))
 }
 
 /// Says what a file of `size` bytes is that begins so; `None` for no Mach-O.

@@ -50,10 +50,7 @@ impl<'a> Gathered<'a> {
 }
 
 /// Reads the imports table of chained fixups; the chains themselves say nothing new.
-pub(super) fn chained(
-    command: &macho::LinkeditDataCommand<LittleEndian>,
-    kept: &Kept,
-) -> Result<Imports, Trouble> {
+pub(super) fn chained(command: &macho::LinkeditDataCommand<LittleEndian>, kept: &Kept) -> Result<Imports, Trouble> {
     // An image without fixups may have the command and no bytes.
     if command.datasize.get(LITTLE) == 0 {
         return Ok(Imports::new(Table::Chained, []));
@@ -74,11 +71,8 @@ pub(super) fn chained(
 pub(super) fn opcodes(command: &macho::DyldInfoCommand<LittleEndian>, kept: &Kept) -> Result<Imports, Trouble> {
     let mut gathered = Gathered::default();
     for lazy in [false, true] {
-        let mut operations = if lazy {
-            command.lazy_bind_operations(LITTLE, kept)?
-        } else {
-            command.bind_operations(LITTLE, kept)?
-        };
+        let mut operations =
+            if lazy { command.lazy_bind_operations(LITTLE, kept)? } else { command.bind_operations(LITTLE, kept)? };
         let (mut ordinal, mut name, mut weak) = (0, None, false);
         // Many places bind one name, one after the other.
         let mut bound = false;

@@ -23,8 +23,9 @@ use std::io;
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
-pub use form::LONGEST_PREFIX;
-use form::{Form, Found};
+use form::{Form, Found, LONGEST_PREFIX};
+
+pub use form::may_be;
 
 use super::exports::Trie;
 use super::image::{Image, Signature, Slice, Unloadable};
@@ -125,18 +126,7 @@ fn read_slice<R: Read + Seek>(reader: &mut R, place: Range<u64>, pages: Pages) -
     let mut markers = walk.markers.found();
     markers.pjrt = pjrt::read(&exports, &layout, reader, place)?;
     let Layout { kind, two_level, install_name, dependencies, rpaths, build, .. } = layout;
-    Ok(Slice {
-        kind,
-        two_level,
-        install_name,
-        dependencies,
-        rpaths,
-        build,
-        imports,
-        exports,
-        signature,
-        markers,
-    })
+    Ok(Slice { kind, two_level, install_name, dependencies, rpaths, build, imports, exports, signature, markers })
 }
 
 /// Reads the header of a slice and its load commands.
