@@ -6,4 +6,5 @@
 //!
 //! Knows nothing of manifests, indexes and solving.
 
+pub mod dyld;
 pub mod facts;

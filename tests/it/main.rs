@@ -27,6 +27,8 @@ mod determinism;
 mod scenarios;
 // Pairs of wheels of which it was read whether they load.
 mod truth;
+// What dyld says of pairs of real wheels.
+mod dyld;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
