@@ -91,11 +91,11 @@ mod tests {
             check(minor, "PyObject_GetAttr", Has::No);
             check(minor, "_TF_NewStatus", Has::No);
         }
-        check(11, "_PyUnicode_GetSize", Has::Yes);
-        check(12, "_PyUnicode_GetSize", Has::No);
+        check(11, "_PyUnicode_AsUnicode", Has::Yes);
+        check(12, "_PyUnicode_AsUnicode", Has::No);
         check(12, "_PyUnstable_Code_New", Has::Yes);
         check(11, "_PyUnstable_Code_New", Has::No);
-        assert!(is_known("_PyUnicode_GetSize") && !is_known("_PyTorch_Something"));
+        assert!(is_known("_PyUnicode_AsUnicode") && !is_known("_PyTorch_Something"));
     }
 
     #[test]

@@ -46,10 +46,10 @@ pub(super) fn refused(image: &Image) -> Option<Refusal<'_>> {
 
 /// Returns why an image is not loaded as a library of another.
 fn refused_as_library(image: &Image) -> Option<Refusal<'_>> {
-    refused(image).or(match image.slice.as_ref().ok()?.kind {
-        Kind::Bundle => Some(Refusal::Bundle),
-        Kind::Executable => Some(Refusal::Executable),
-        Kind::Dylib | Kind::Other(_) => None,
+    refused(image).or(match image.slice.as_ref().map(|slice| slice.kind) {
+        Ok(Kind::Bundle) => Some(Refusal::Bundle),
+        Ok(Kind::Executable) => Some(Refusal::Executable),
+        _ => None,
     })
 }
 

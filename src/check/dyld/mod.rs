@@ -26,8 +26,8 @@ mod symbol;
 mod system;
 mod tree;
 
-
-
+#[cfg(test)]
+mod tests;
 
 pub use answer::{Answer, Brought, Expected, Grade, Judged, Library, Outside, Refusal, Tried, Trouble, What};
 pub use process::simulate;

@@ -110,6 +110,8 @@ struct Simulation<'a, 't> {
     tree: &'t Tree<'a>,
     symbols: Symbols<'a, 't>,
     known: Vec<Known<'a>>,
+    /// Images that find a library only after it was loaded: which, where that is said, and the library.
+    after: Vec<(Id, usize, Id)>,
 }
 
 /// Says of each image of an environment what dyld would, for an interpreter of that minor.
@@ -117,7 +119,7 @@ pub fn simulate<'a>(distributions: &'a [Distribution<'a>], python: PythonMinor) 
     let tree = Tree::new(distributions);
     let host = Host::new(&tree);
     let known = (0..tree.images.len()).map(|_| Known::default()).collect();
-    let mut simulation = Simulation { tree: &tree, symbols: Symbols::new(&tree, python), known };
+    let mut simulation = Simulation { tree: &tree, symbols: Symbols::new(&tree, python), known, after: Vec::new() };
     simulation.judge_files();
 
     // Distributions after the same others share a process up to there.
@@ -161,6 +163,7 @@ pub fn simulate<'a>(distributions: &'a [Distribution<'a>], python: PythonMinor) 
             }
         }
     }
+    simulation.weigh_after(&host);
     simulation.finish()
 }
 
@@ -272,7 +275,8 @@ impl<'a> Simulation<'a, '_> {
         if let Some(first) = named.filter(|other| refused(self.tree.images[*other]).is_none()) {
             if first_time {
                 let brought = self.brought([first]);
-                self.tell(image, What::LoadsAfter { library }, Grade::Note, brought);
+                self.tell(image, What::LoadsAfter { library }, Grade::Warning, brought);
+                self.after.push((image, self.known[image].troubles.len() - 1, first));
             }
             return Bound::Found(Found::Image(first));
         }
@@ -312,8 +316,10 @@ impl<'a> Simulation<'a, '_> {
     fn check(&mut self, process: &Process<'a>, keep: usize) {
         for image in &process.loaded[keep..] {
             let known = &mut self.known[*image];
-            // dyld stops at a missing library, and looks for no name.
-            if !std::mem::replace(&mut known.checked, true) && !known.bound.contains(&Bound::Missing) {
+            // dyld stops at a missing library, and looks for no name. Where it should be in the tree, the other names tell
+            // whether it would be the only thing to mend.
+            let outside = |trouble: &Trouble<'_>| matches!(trouble.what, What::LibraryMissing { outside: Some(_), .. });
+            if !std::mem::replace(&mut known.checked, true) && !known.troubles.iter().any(outside) {
                 self.check_image(process, *image);
             }
         }
@@ -326,6 +332,19 @@ impl<'a> Simulation<'a, '_> {
             let what = What::SymbolMissing { symbol: miss.symbol, expected: miss.expected, lazy: miss.lazy };
             let brought = self.brought(miss.exporters);
             self.tell(image, what, miss.grade, brought);
+        }
+    }
+
+    /// What is found only after it was loaded is no cause for alarm where somebody does load it.
+    fn weigh_after(&mut self, host: &Host) {
+        for (image, at, library) in std::mem::take(&mut self.after) {
+            let opened = host.roots.iter().flatten().any(|root| root.image == library);
+            let only_after = |other: Id| self.known[other].troubles.iter().any(|one| matches!(one.what, What::LoadsAfter { .. }));
+            let found = Bound::Found(Found::Image(library));
+            let found = (0..self.known.len()).any(|other| self.known[other].bound.contains(&found) && !only_after(other));
+            if opened || found {
+                self.known[image].troubles[at].grade = Grade::Note;
+            }
         }
     }
 

@@ -62,7 +62,7 @@ fn path() -> PathBuf {
 }
 
 /// Whether a path is one of the system's, of which every name is taken to be there.
-fn is_system(path: &str) -> bool {
+pub(super) fn is_system(path: &str) -> bool {
     path.starts_with("/usr/lib/") || path.starts_with("/System/")
 }
 
@@ -174,6 +174,11 @@ impl Record {
             signature: kept.signature.clone(),
             markers: kept.markers.clone(),
         }
+    }
+
+    /// Returns the names that it is about.
+    pub(super) fn names(&self) -> Names {
+        Names(self.names.iter().cloned().collect())
     }
 
     /// Reads what is kept.

@@ -140,15 +140,18 @@ fn every_row_comes_out() {
     let wheels = Record::read().facts();
     let rows = rows();
     assert_eq!(rows.len(), 749);
-    let (mut wrong, mut counts) = (Vec::new(), Vec::new());
+    let mut wrong = Vec::new();
     for row in &rows {
         let told = tell(row, &wheels);
-        if told.verdict != row.verdict {
-            wrong.push(format!("{} {}: {} {} {} is {told:?}", row.left, row.right, row.verdict, row.missing, row.example));
-        } else if told.missing.len() != row.missing {
-            counts.push(format!("{} {}: {} {} {} is {}", row.left, row.right, row.verdict, row.missing, row.example, told.missing.len()));
+        let example = match row.verdict {
+            "SYMBOL_MISSING" => told.missing.contains(row.example),
+            "LIBRARY_NOT_FOUND" => told.libraries.contains(row.example),
+            _ => true,
+        };
+        if told.verdict != row.verdict || told.missing.len() != row.missing || !example {
+            let Row { left, right, verdict, missing, example } = row;
+            wrong.push(format!("{left} {right}: {verdict} {missing} {example}, and not {told:?}"));
         }
     }
-    eprintln!("{}", counts.join("\n"));
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
