@@ -2,6 +2,7 @@
 //!
 //! Nothing here judges: an image that cannot load is a fact too.
 
+mod cache;
 mod exports;
 mod gather;
 mod image;
@@ -9,6 +10,7 @@ pub mod macho;
 mod metal;
 mod python;
 
+pub use cache::FactsCache;
 pub use exports::{Export, Exports, ReExport, Trie, TrieError};
 pub use gather::{read_tree, read_unpacked, read_wheel};
 pub use image::{
