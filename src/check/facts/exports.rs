@@ -211,7 +211,7 @@ impl Trie {
         }
         while let Some((offset, length)) = open.pop() {
             let mut node = Node::at(&bytes, offset)?;
-            while let Some(edge) = node.edges.next() {
+            for edge in node.edges.by_ref() {
                 let (label, child) = edge?;
                 let length = length + label.len();
                 if length > LONGEST_NAME {

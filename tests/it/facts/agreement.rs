@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use macml::check::facts::{Image, NumpyAbi, Signature, Table, Version, WheelFacts, read_unpacked, read_wheel};
+use macml::check::facts::{
+    FactsCache, Image, NumpyAbi, Signature, Table, Version, WheelFacts, read_unpacked, read_wheel,
+};
 use macml::index::Config;
 use macml::index::download::Downloads;
 use macml::install::{Bytes, WheelCache};
@@ -175,4 +177,66 @@ fn real_images_are_read_as_lief_reads_them() {
         !mlx.is_empty() && mlx.iter().all(|one| one.target.is_some_and(|build| build.minos.major() == 14)),
         "{mlx:?}"
     );
+}
+
+/// What this process has used so far: seconds of processor, and the most memory in MB, where the system tells.
+fn used() -> (f64, u64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<f64>().ok()).unwrap_or_default();
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
+    ((ticks(11) + ticks(12)) / 100.0, peak.and_then(|peak| peak.parse::<u64>().ok()).unwrap_or_default() >> 10)
+}
+
+/// The largest wheels there are, `MACML_LIVE=full` only; what they cost is printed, and means something when this test runs
+/// alone and optimized.
+#[test]
+fn the_largest_wheels_are_read_while_they_are_inflated() {
+    if std::env::var("MACML_LIVE").as_deref() != Ok("full") {
+        eprintln!("skipped: downloads 390 MB, set MACML_LIVE=full");
+        return;
+    }
+    let names =
+        ["tensorflow-2.19.1-cp311-cp311-macosx_12_0_arm64.whl", "torch-2.15.0-cp311-cp311-macosx_14_0_arm64.whl"];
+    let folder = tempfile::tempdir().unwrap();
+    let cache = folder.path().join("cache");
+    let wanted = wanted(&cache, &names.map(|name| name.parse::<WheelName>().unwrap()));
+    let config = Config { cache_dir: Some(cache.clone()), ..Config::new(Env::capture().unwrap()) };
+    let mut all = BTreeMap::new();
+    for ready in Downloads::begin(&config, &wanted, Arc::new(Silent)).unwrap() {
+        let ready = ready.unwrap();
+        let wheel = &wanted.iter().find(|one| one.sha256 == ready.sha256).unwrap().wheel;
+        let (before, _) = used();
+        let file = std::fs::File::open(&ready.path).unwrap();
+        let facts = read_wheel(&mut macml::install::open(file, wheel).unwrap()).unwrap();
+        let (after, peak) = used();
+        let kept = FactsCache::inside(&cache);
+        kept.put(ready.sha256, &facts).unwrap();
+        let entry = cache.join("facts-v1").join(ready.sha256.to_string()).metadata().unwrap().len();
+        eprintln!(
+            "{wheel}: {} images, {:.1} s of processor, at most {peak} MB of memory, {} kB kept",
+            facts.images.len(),
+            after - before,
+            entry >> 10
+        );
+        assert!(kept.get(ready.sha256).unwrap().as_ref() == Some(&facts));
+        let broken = |image: &&Image| image.slice.as_ref().is_ok_and(|slice| slice.signature != Signature::Intact);
+        assert_eq!(facts.images.iter().find(broken), None);
+        if wheel.name.as_str() == "torch" {
+            let found = differences(&ours(&facts.images), &Lief::start().read(&ready.path));
+            assert!(found.is_empty(), "{}", found.join("\n"));
+        }
+        all.insert(wheel.name.to_string(), facts);
+        ready.discard().unwrap();
+    }
+    let tensorflow = image(&all["tensorflow"], "_pywrap_tensorflow_internal.so").slice.as_ref().unwrap();
+    assert_eq!(tensorflow.install_name.as_deref(), Some("@rpath/_pywrap_tensorflow_internal.so"));
+    let openmp: Vec<&str> = all["torch"]
+        .images
+        .iter()
+        .filter(|image| image.slice.as_ref().is_ok_and(|slice| slice.markers.openmp))
+        .map(|image| image.path.as_str())
+        .collect();
+    assert_eq!(openmp, ["torch/lib/libomp.dylib"]);
 }
