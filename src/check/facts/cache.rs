@@ -67,7 +67,7 @@ fn encode(wheel: Sha256, facts: &WheelFacts) -> Vec<u8> {
     let plain = postcard::to_stdvec(facts).expect("plain data always encodes");
     let mut body = wheel.as_bytes().to_vec();
     body.push(FORM);
-    let mut packer = DeflateEncoder::new(body, Compression::fast());
+    let mut packer = DeflateEncoder::new(body, Compression::default());
     packer.write_all(&plain).expect("memory takes every byte");
     let body = packer.finish().expect("memory takes every byte");
     [format!("{}\n", Sha256::of(&body)).as_bytes(), &body].concat()
@@ -109,7 +109,7 @@ mod tests {
         };
         let image =
             |path: &str, exports| Image { path: path.to_owned(), architectures: vec![], slice: Ok(slice(exports)) };
-        let exports = [Exports::Trie(Trie::new(trie).unwrap()), Exports::of_names(["_x"])];
+        let exports = [Exports::Trie(Trie::of_linker(&trie).unwrap()), Exports::of_names(["_x"])];
         let images = ["a.so", "b.so"].into_iter().zip(exports).map(|(path, exports)| image(path, exports)).collect();
         WheelFacts { images, requires: ["torch".parse().unwrap()].into(), ..WheelFacts::default() }
     }

@@ -190,7 +190,7 @@ fn look_up(slice: &Slice) {
 }
 
 fn read_trie(bytes: &[u8]) {
-    let Ok(trie) = Trie::new(bytes.to_vec()) else { return };
+    let Ok(trie) = Trie::of_linker(bytes) else { return };
     let exports = macml::check::facts::Exports::Trie(trie);
     for name in exports.names() {
         exports.find(&name);
@@ -252,7 +252,7 @@ fn damaged_facts() {
 
 #[test]
 fn tries_that_lead_nowhere() {
-    let error = |bytes: &[u8]| Trie::new(bytes.to_vec()).unwrap_err();
+    let error = |bytes: &[u8]| Trie::of_linker(bytes).unwrap_err();
     // To itself, to its parent, and two ways to one node, doubled over and over.
     assert_eq!(error(b"\0\x01a\0\0"), TrieError::NoTree);
     assert_eq!(error(b"\0\x01a\0\x05\0\x01b\0\0"), TrieError::NoTree);
@@ -275,7 +275,7 @@ fn tries_that_lead_nowhere() {
     assert_eq!(error(b"\0\xff"), TrieError::Short);
     assert_eq!(error(&[0x80; 20]), TrieError::Large);
     assert_eq!(error(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\0"), TrieError::Large);
-    assert!(Trie::new(Vec::new()).is_ok());
+    assert!(Trie::of_linker(&[]).is_ok());
 }
 
 #[test]
