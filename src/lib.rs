@@ -84,7 +84,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes | the same, and [`cache`], which tidies; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes; [`check`]: facts of libraries | the same, and [`cache`], which tidies; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |

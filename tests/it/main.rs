@@ -69,6 +69,8 @@ mod live_native;
 mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
+// What is read of Mach-O images: made ones, damaged ones, and real ones beside `lief` (live).
+mod facts;
 // `macml sync` through the binary: environments and trees, what stands against them, kills.
 mod sync;
 /// `macml why` through the binary.

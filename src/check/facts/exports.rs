@@ -1,24 +1,39 @@
-//! What an image exports: the trie that dyld walks, kept as it is and walked in the same way, or the names of a symbol
-//! table.
+//! What an image exports: the trie that dyld walks, walked in the same way, or the names of a symbol table.
 //!
-//! TensorFlow exports 270,000 names, of which an environment asks for a few hundred: nothing is unfolded.
+//! TensorFlow exports 270,000 names, of which an environment asks for a few hundred: nothing is unfolded. Of the linker's
+//! trie only the names are kept, so that what lies in the cache is a tenth: addresses go, and each node stands inside its
+//! parent instead of somewhere else.
+//!
+//! ```text
+//! node      terminal, count of edges (1 byte), edges
+//! edge      label, 0, size of the node that follows (ULEB), node
+//! terminal  0 for none, 1 for a name of its own, or 2, ordinal (ULEB), name there, 0
+//! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The longest name of a trie. C++ makes names of ten thousand bytes.
 const LONGEST_NAME: usize = 1 << 20;
 
-/// Flags of an export.
+/// The largest trie of a linker, and the most nodes. TensorFlow's has 22 MB and half a million.
+const LARGEST: usize = 64 << 20;
+const MOST_NODES: usize = 1 << 22;
+
+/// The flag of a re-export in a linker's trie.
 const RE_EXPORT: u64 = 0x08;
+
+/// How terminals begin.
+const NO_NAME: u8 = 0;
+const OWN: u8 = 1;
+const OTHERS: u8 = 2;
 
 /// What an image exports itself; what the libraries export that it re-exports is not among it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Exports {
-    /// `LC_DYLD_EXPORTS_TRIE`, or the same from `LC_DYLD_INFO`.
+    /// From `LC_DYLD_EXPORTS_TRIE`, or the same in `LC_DYLD_INFO`.
     Trie(Trie),
     /// By name: external names of a symbol table.
     Names(BTreeMap<String, Option<ReExport>>),
@@ -43,10 +58,7 @@ pub struct ReExport {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Export<'a> {
     /// Something of the image's own.
-    Own {
-        /// Its address from the image's start, where that is told; also the value of an absolute symbol.
-        address: Option<u64>,
-    },
+    Own,
     /// A name that another library exports.
     ReExport {
         /// Which library, as the image counts them, from 1.
@@ -67,7 +79,7 @@ impl Exports {
         match self {
             Self::Trie(trie) => trie.find(name),
             Self::Names(names) => match names.get(name)? {
-                None => Some(Export::Own { address: None }),
+                None => Some(Export::Own),
                 Some(other) => Some(Export::ReExport { ordinal: other.ordinal, name: &other.name }),
             },
         }
@@ -106,12 +118,12 @@ pub enum TrieError {
     /// Nodes lie over each other, or lead back.
     #[error("its export trie is no tree")]
     NoTree,
-    /// A number or a name is larger than any.
-    #[error("its export trie holds a number or a name that is too large")]
+    /// A number, a name or the whole is larger than any.
+    #[error("its export trie holds more than any")]
     Large,
 }
 
-/// A trie of exported names, each node of which was looked at.
+/// Exported names, folded where they begin alike.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Trie(Vec<u8>);
 
@@ -119,19 +131,6 @@ impl fmt::Debug for Trie {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Trie({} bytes)", self.0.len())
     }
-}
-
-/// A node: what stands behind the name that leads to it, and its edges.
-struct Node<'a> {
-    /// Empty where no name ends here.
-    terminal: &'a [u8],
-    edges: Edges<'a>,
-}
-
-/// Edges to other nodes, from what is left of their node.
-struct Edges<'a> {
-    left: u8,
-    rest: &'a [u8],
 }
 
 /// Takes a number of seven bits a byte off the front.
@@ -150,6 +149,19 @@ fn take_uleb(bytes: &mut &[u8]) -> Result<u64, TrieError> {
     }
 }
 
+fn put_uleb(mut number: u64, into: &mut Vec<u8>) {
+    while number >= 0x80 {
+        into.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    into.push(number as u8);
+}
+
+/// Returns how many bytes a number takes.
+fn uleb_length(number: u64) -> usize {
+    ((u64::BITS - number.leading_zeros()) as usize).div_ceil(7).max(1)
+}
+
 /// Takes what stands before a zero byte off the front, and that byte.
 fn take_string<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], TrieError> {
     let end = memchr::memchr(0, bytes).ok_or(TrieError::Short)?;
@@ -158,89 +170,82 @@ fn take_string<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], TrieError> {
     Ok(string)
 }
 
-impl<'a> Node<'a> {
-    fn at(trie: &'a [u8], offset: usize) -> Result<Self, TrieError> {
-        let mut bytes = trie.get(offset..).ok_or(TrieError::Short)?;
-        let size = usize::try_from(take_uleb(&mut bytes)?).map_err(|_| TrieError::Large)?;
-        let (terminal, rest) = bytes.split_at_checked(size).ok_or(TrieError::Short)?;
-        let (left, rest) = rest.split_first().ok_or(TrieError::Short)?;
-        Ok(Self { terminal, edges: Edges { left: *left, rest } })
-    }
+/// Takes a number that counts bytes off the front.
+fn take_size(bytes: &mut &[u8]) -> Result<usize, TrieError> {
+    usize::try_from(take_uleb(bytes)?).map_err(|_| TrieError::Large)
 }
 
-impl<'a> Iterator for Edges<'a> {
-    type Item = Result<(&'a [u8], usize), TrieError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        let read = |rest: &mut &'a [u8]| {
-            let label = take_string(rest)?;
-            Ok((label, usize::try_from(take_uleb(rest)?).map_err(|_| TrieError::Large)?))
-        };
-        let edge = read(&mut self.rest);
-        if edge.is_err() {
-            self.left = 0;
-        }
-        Some(edge)
-    }
+/// A node of a linker's trie that was found, in the order in which it is written.
+struct Seen<'a> {
+    parent: usize,
+    label: &'a [u8],
+    /// Empty where no name ends here.
+    terminal: &'a [u8],
+    edges: u8,
+    /// Of the node with all below it, as it is written.
+    size: usize,
 }
 
-impl Export<'_> {
-    fn read(mut terminal: &[u8]) -> Option<Export<'_>> {
-        let flags = take_uleb(&mut terminal).ok()?;
-        let number = take_uleb(&mut terminal).ok()?;
-        if flags & RE_EXPORT == 0 {
-            return Some(Export::Own { address: Some(number) });
-        }
-        let name = std::str::from_utf8(take_string(&mut terminal).ok()?).ok()?;
-        Some(Export::ReExport { ordinal: u32::try_from(number).ok()?, name })
+/// Puts what a linker says of a name into the form of this file.
+fn put_terminal(mut terminal: &[u8], into: &mut Vec<u8>) -> Result<(), TrieError> {
+    if terminal.is_empty() {
+        into.push(NO_NAME);
+        return Ok(());
     }
+    if take_uleb(&mut terminal)? & RE_EXPORT == 0 {
+        into.push(OWN);
+        return Ok(());
+    }
+    into.push(OTHERS);
+    put_uleb(take_uleb(&mut terminal)?, into);
+    into.extend_from_slice(take_string(&mut terminal)?);
+    into.push(0);
+    Ok(())
 }
 
 impl Trie {
-    /// Takes bytes for a trie, after a look at every node: none is reached in two ways.
+    /// Folds a linker's trie, after a look at every node: none may be reached in two ways.
     ///
     /// # Errors
-    /// When they are none.
-    pub fn new(bytes: Vec<u8>) -> Result<Self, TrieError> {
-        // Nodes of a tree have room beside each other, so that this ends whatever leads where.
-        let mut room = bytes.len();
-        let mut open = Vec::new();
-        if !bytes.is_empty() {
-            open.push((0, 0));
+    /// When it is none.
+    pub fn of_linker(bytes: &[u8]) -> Result<Self, TrieError> {
+        if bytes.is_empty() {
+            return Ok(Self::default());
         }
-        while let Some((offset, length)) = open.pop() {
-            let mut node = Node::at(&bytes, offset)?;
-            while let Some(edge) = node.edges.next() {
-                let (label, child) = edge?;
-                let length = length + label.len();
-                if length > LONGEST_NAME {
-                    return Err(TrieError::Large);
-                }
-                open.push((child, length));
+        if bytes.len() > LARGEST {
+            return Err(TrieError::Large);
+        }
+        let mut seen = walk(bytes)?;
+        // Those below a node come behind it.
+        for at in (1..seen.len()).rev() {
+            let (parent, size) = (seen[at].parent, seen[at].size);
+            seen[parent].size += seen[at].label.len() + 1 + uleb_length(size as u64) + size;
+        }
+        let mut folded = Vec::with_capacity(seen[0].size);
+        for (at, node) in seen.iter().enumerate() {
+            if at > 0 {
+                folded.extend_from_slice(node.label);
+                folded.push(0);
+                put_uleb(node.size as u64, &mut folded);
             }
-            let end = bytes.len() - node.edges.rest.len();
-            room = room.checked_sub(end - offset).ok_or(TrieError::NoTree)?;
+            put_terminal(node.terminal, &mut folded)?;
+            folded.push(node.edges);
         }
-        Ok(Self(bytes))
+        Ok(Self(folded))
     }
 
     /// Finds a name.
     pub fn find(&self, name: &str) -> Option<Export<'_>> {
-        let (mut rest, mut offset) = (name.as_bytes(), 0);
-        if self.0.is_empty() {
-            return None;
-        }
+        let (mut rest, mut place) = (name.as_bytes(), &self.0[..]);
         loop {
-            let node = Node::at(&self.0, offset).ok()?;
-            if rest.is_empty() && !node.terminal.is_empty() {
-                return Export::read(node.terminal);
+            let node = Node::read(place)?;
+            if rest.is_empty() && node.export.is_some() {
+                return node.export;
             }
             // The linker may put a name that others begin with behind an empty edge of its own.
             let mut empty = None;
             let mut next = None;
-            for edge in node.edges {
-                let (label, child) = edge.ok()?;
+            for (label, child) in node.edges {
                 if label.is_empty() {
                     empty.get_or_insert(child);
                 } else if let Some(after) = rest.strip_prefix(label) {
@@ -248,7 +253,7 @@ impl Trie {
                     break;
                 }
             }
-            (rest, offset) = match (next, empty) {
+            (rest, place) = match (next, empty) {
                 (Some(next), _) => next,
                 (None, child) => (rest, child?),
             };
@@ -257,13 +262,13 @@ impl Trie {
 
     /// Returns whether any name begins so.
     pub fn has_prefix(&self, prefix: &str) -> bool {
-        let mut open = vec![(prefix.as_bytes(), 0)];
-        while let Some((rest, offset)) = open.pop() {
-            let Ok(node) = Node::at(&self.0, offset) else { continue };
-            if rest.is_empty() && !node.terminal.is_empty() {
+        let mut open = vec![(prefix.as_bytes(), &self.0[..])];
+        while let Some((rest, place)) = open.pop() {
+            let Some(node) = Node::read(place) else { continue };
+            if rest.is_empty() && node.export.is_some() {
                 return true;
             }
-            for (label, child) in node.edges.map_while(Result::ok) {
+            for (label, child) in node.edges {
                 if let Some(after) = rest.strip_prefix(label) {
                     open.push((after, child));
                 } else if label.starts_with(rest) {
@@ -277,18 +282,107 @@ impl Trie {
     /// Returns every name, sorted.
     fn names(&self) -> Vec<String> {
         let mut names = Vec::new();
-        let mut open = vec![(Vec::new(), 0)];
-        while let Some((name, offset)) = open.pop() {
-            let Ok(node) = Node::at(&self.0, offset) else { continue };
-            if !node.terminal.is_empty() {
+        let mut open = vec![(Vec::new(), &self.0[..])];
+        while let Some((name, place)) = open.pop() {
+            let Some(node) = Node::read(place) else { continue };
+            if node.export.is_some() {
                 names.push(String::from_utf8_lossy(&name).into_owned());
             }
-            for (label, child) in node.edges.map_while(Result::ok) {
-                open.push(([&name, label].concat(), child));
-            }
+            open.extend(node.edges.map(|(label, child)| ([&name, label].concat(), child)));
         }
         names.sort();
         names
+    }
+}
+
+/// Walks over every node of a linker's trie: a node, then all below it.
+fn walk(bytes: &[u8]) -> Result<Vec<Seen<'_>>, TrieError> {
+    // Nodes of a tree have room beside each other, so that this ends whatever leads where.
+    let mut room = bytes.len();
+    let mut seen: Vec<Seen<'_>> = Vec::new();
+    // Offset, parent, label, and how long the name is up to here.
+    let mut open: Vec<(usize, usize, &[u8], usize)> = vec![(0, 0, &[], 0)];
+    let mut header = Vec::new();
+    while let Some((offset, parent, label, length)) = open.pop() {
+        let start = bytes.get(offset..).ok_or(TrieError::Short)?;
+        let mut rest = start;
+        let size = take_size(&mut rest)?;
+        let (terminal, after) = rest.split_at_checked(size).ok_or(TrieError::Short)?;
+        let (edges, mut rest) = after.split_first().ok_or(TrieError::Short)?;
+        for _ in 0..*edges {
+            let label = take_string(&mut rest)?;
+            let child = take_size(&mut rest)?;
+            let length = length + label.len();
+            if length > LONGEST_NAME || seen.len() + open.len() > MOST_NODES {
+                return Err(TrieError::Large);
+            }
+            open.push((child, seen.len(), label, length));
+        }
+        room = room.checked_sub(start.len() - rest.len()).ok_or(TrieError::NoTree)?;
+        header.clear();
+        put_terminal(terminal, &mut header)?;
+        seen.push(Seen { parent, label, terminal, edges: *edges, size: header.len() + 1 });
+    }
+    Ok(seen)
+}
+
+/// Returns the address that a linker's trie gives a name.
+pub(super) fn address(bytes: &[u8], name: &str) -> Option<u64> {
+    let seen = walk(bytes).ok()?;
+    // What of the name is left behind each node on its way.
+    let mut left: Vec<Option<&[u8]>> = Vec::with_capacity(seen.len());
+    for (at, node) in seen.iter().enumerate() {
+        let before = if at == 0 { Some(name.as_bytes()) } else { left[node.parent] };
+        let rest = before.and_then(|before| before.strip_prefix(node.label));
+        left.push(rest);
+        if rest.is_some_and(<[u8]>::is_empty) && !node.terminal.is_empty() {
+            let mut terminal = node.terminal;
+            let flags = take_uleb(&mut terminal).ok()?;
+            return if flags & RE_EXPORT == 0 { take_uleb(&mut terminal).ok() } else { None };
+        }
+    }
+    None
+}
+
+/// A node, from where it begins.
+struct Node<'a> {
+    export: Option<Export<'a>>,
+    edges: Edges<'a>,
+}
+
+/// Edges, each with the node that it leads to.
+struct Edges<'a> {
+    left: u8,
+    rest: &'a [u8],
+}
+
+impl<'a> Node<'a> {
+    /// Reads a node; `None` where the bytes are no folded trie.
+    fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (terminal, mut rest) = bytes.split_first()?;
+        let export = match *terminal {
+            NO_NAME => None,
+            OWN => Some(Export::Own),
+            _ => {
+                let ordinal = u32::try_from(take_uleb(&mut rest).ok()?).ok()?;
+                Some(Export::ReExport { ordinal, name: std::str::from_utf8(take_string(&mut rest).ok()?).ok()? })
+            }
+        };
+        let (left, rest) = rest.split_first()?;
+        Some(Self { export, edges: Edges { left: *left, rest } })
+    }
+}
+
+impl<'a> Iterator for Edges<'a> {
+    type Item = (&'a [u8], &'a [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let label = take_string(&mut self.rest).ok()?;
+        let size = take_size(&mut self.rest).ok()?;
+        let (node, rest) = self.rest.split_at_checked(size)?;
+        self.rest = rest;
+        Some((label, node))
     }
 }
 
@@ -316,6 +410,7 @@ impl<'de> Deserialize<'de> for Trie {
                 Ok(bytes)
             }
         }
-        Self::new(deserializer.deserialize_byte_buf(Bytes)?).map_err(D::Error::custom)
+        // Walking shrinks what is left with each step, whatever the bytes are.
+        deserializer.deserialize_byte_buf(Bytes).map(Self)
     }
 }

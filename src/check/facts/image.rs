@@ -308,7 +308,7 @@ impl Imports {
         let entries = all.iter().map(|import| Entry {
             ordinal: import.ordinal.into(),
             length: u32::try_from(import.name.len()).expect("tables are read with 32-bit sizes"),
-            flags: u8::from(import.weak) * Entry::WEAK | u8::from(import.lazy) * Entry::LAZY,
+            flags: (u8::from(import.weak) * Entry::WEAK) | (u8::from(import.lazy) * Entry::LAZY),
         });
         let entries = entries.collect();
         Self { table, names: all.iter().map(|import| import.name).collect(), entries }

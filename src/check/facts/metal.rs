@@ -1,7 +1,7 @@
 //! The header of a metal library, as far as it tells which system the library is for.
 //!
-//! Apple does not document it; what stands here was read from the libraries of MLX, which come in builds for macOS 14, 15
-//! and 26, and agrees with <https://github.com/YuAo/MetalLibraryArchive>.
+//! Apple does not document it; what stands here was read from the libraries of MLX, whose builds for macOS 13, 14, 15 and 26
+//! say 13.5, 14.0, 15.0 and 26.2 as their dylibs do. It agrees with <https://github.com/YuAo/MetalLibraryArchive>.
 
 use super::image::{Build, Platform, Version};
 

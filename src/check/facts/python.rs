@@ -101,8 +101,7 @@ impl Lines<'_> {
         let mut text = String::new();
         let mut depth = 0_usize;
         let mut rest = start;
-        loop {
-            let Some(first) = rest.chars().next() else { break };
+        while let Some(first) = rest.chars().next() {
             let after = &rest[first.len_utf8()..];
             match first {
                 '\n' if depth == 0 => {

@@ -123,7 +123,7 @@ pub(super) fn undefined(
 ) -> Result<Imports, Trouble> {
     let symbols = command.symbols::<Header, _>(LITTLE, kept)?;
     let mut gathered = Gathered::default();
-    for symbol in symbols.iter().filter(|symbol| symbol.is_undefined() && is_external(*symbol)) {
+    for symbol in symbols.iter().filter(|symbol| symbol.is_undefined() && is_external(symbol)) {
         // The table has its own numbers for what has none.
         let ordinal = match symbol.library_ordinal(LITTLE) {
             _ if !two_level => macho::BIND_SPECIAL_DYLIB_FLAT_LOOKUP.0,
@@ -141,7 +141,7 @@ pub(super) fn undefined(
 pub(super) fn defined(command: &macho::SymtabCommand<LittleEndian>, kept: &Kept) -> Result<Exports, Trouble> {
     let symbols = command.symbols::<Header, _>(LITTLE, kept)?;
     let (mut names, mut bytes) = (BTreeMap::<String, Option<ReExport>>::new(), 0);
-    for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined() && is_external(*symbol)) {
+    for symbol in symbols.iter().filter(|symbol| !symbol.is_undefined() && is_external(symbol)) {
         let name = symbol.name(LITTLE, symbols.strings())?;
         bytes += name.len() + 1;
         if bytes > MOST_BYTES {

@@ -110,7 +110,7 @@ fn read_slice<R: Read + Seek>(reader: &mut R, place: Range<u64>, pages: Pages) -
     };
     let exports = match &layout.exports {
         ExportsAt::Trie(range) => {
-            let trie = Trie::new(walk.kept.take(range)).map_err(|error| malformed(error.to_string()))?;
+            let trie = Trie::of_linker(walk.kept.get(range)).map_err(|error| malformed(error.to_string()))?;
             Exports::Trie(trie)
         }
         ExportsAt::Symbols(command) => imports::defined(command, &walk.kept)?,
@@ -124,7 +124,7 @@ fn read_slice<R: Read + Seek>(reader: &mut R, place: Range<u64>, pages: Pages) -
         }
     };
     let mut markers = walk.markers.found();
-    markers.pjrt = pjrt::read(&exports, &layout, reader, place)?;
+    markers.pjrt = pjrt::read(&exports, &walk.kept, &layout, reader, place)?;
     let Layout { kind, two_level, install_name, dependencies, rpaths, build, .. } = layout;
     Ok(Slice { kind, two_level, install_name, dependencies, rpaths, build, imports, exports, signature, markers })
 }

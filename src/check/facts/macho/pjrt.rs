@@ -8,10 +8,11 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::ops::Range;
 
-use super::super::exports::{Export, Exports};
+use super::super::exports::{Export, Exports, address};
 use super::super::image::Pjrt;
 use super::Trouble;
-use super::commands::Layout;
+use super::commands::{ExportsAt, Layout};
+use super::walk::Kept;
 
 const NAME: &str = "_GetPjrtApi";
 
@@ -21,11 +22,14 @@ const VERSION_SIZE: u64 = 24;
 /// Reads it, if the image is such a plugin.
 pub(super) fn read<R: Read + Seek>(
     exports: &Exports,
+    kept: &Kept,
     layout: &Layout,
     reader: &mut R,
     slice: Range<u64>,
 ) -> Result<Option<Pjrt>, Trouble> {
-    let Some(Export::Own { address: Some(offset) }) = exports.find(NAME) else { return Ok(None) };
+    let (Some(Export::Own), ExportsAt::Trie(trie)) = (exports.find(NAME), &layout.exports) else { return Ok(None) };
+    // Addresses are not among what is kept of exports.
+    let Some(offset) = address(kept.get(trie), NAME) else { return Ok(None) };
     let mut bytes_at = |address: u64, bytes: &mut [u8]| -> Result<Option<()>, Trouble> {
         let length = bytes.len() as u64;
         let place = layout.segments.iter().find_map(|segment| {

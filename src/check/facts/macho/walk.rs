@@ -97,12 +97,6 @@ impl Kept {
     pub(super) fn get(&self, range: &Range<u64>) -> &[u8] {
         self.tables.iter().find(|(kept, _)| kept == range).map_or(&[], |(_, bytes)| bytes)
     }
-
-    /// Returns such a table, and no longer keeps it.
-    pub(super) fn take(&mut self, range: &Range<u64>) -> Vec<u8> {
-        let found = self.tables.iter_mut().find(|(kept, _)| kept == range);
-        found.map(|(_, bytes)| std::mem::take(bytes)).unwrap_or_default()
-    }
 }
 
 /// As `object` reads a file: by places in it, of which those in tables are there.
