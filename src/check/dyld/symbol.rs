@@ -171,7 +171,7 @@ impl<'a, 't> Symbols<'a, 't> {
     fn exports(&self, image: Id, name: &str, bound_of: &BoundOf<'_>) -> bool {
         // Nearly every name is found at once.
         match self.tree.slice(image).and_then(|slice| slice.exports.find(name)) {
-            Some(Export::Own { .. }) => true,
+            Some(Export::Own) => true,
             _ => self.exports_by_way(image, name, bound_of),
         }
     }
@@ -183,7 +183,7 @@ impl<'a, 't> Symbols<'a, 't> {
             let Some(slice) = self.tree.slice(image).filter(|_| searched.insert((image, name))) else { continue };
             let bound = bound_of(image);
             match slice.exports.find(name) {
-                Some(Export::Own { .. }) => return true,
+                Some(Export::Own) => return true,
                 Some(Export::ReExport { ordinal, name: other }) => {
                     let other = if other.is_empty() { name } else { other };
                     match bound.get((ordinal as usize).wrapping_sub(1)) {

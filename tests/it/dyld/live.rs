@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use macml::check::dyld::{Distribution, Grade, simulate};
 use macml::check::facts;
 use macml::check::facts::WheelFacts;
 use macml::index::Config;
@@ -17,6 +18,7 @@ use macml::install;
 use macml::pep::{PackageName, WheelName};
 use macml::progress::Silent;
 use macml::sys::Env;
+use macml::target::PythonMinor;
 
 use super::record::{Names, Record, is_system};
 use super::truth::rows;
@@ -45,7 +47,13 @@ fn each(files: &[&str], mut look: impl FnMut(&str, &WheelFacts)) {
         facts::read_wheel(&mut install::open(bytes, name).unwrap()).unwrap()
     };
     if let Some(folder) = std::env::var_os("MACML_WHEELS") {
-        files.iter().for_each(|file| look(file, &read(&Path::new(&folder).join(file), &name(file))));
+        files.iter().for_each(|file| {
+            let facts = read(&Path::new(&folder).join(file), &name(file));
+            if let Some(dump) = std::env::var_os("MACML_DUMP") {
+                std::fs::write(Path::new(&dump).join(file), postcard::to_stdvec(&facts).unwrap()).unwrap();
+            }
+            look(file, &facts);
+        });
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -131,16 +139,33 @@ fn learned_from() -> Vec<String> {
 }
 
 #[test]
+fn dump() {
+    let Ok(files) = std::env::var("MACML_DUMP_FILES") else { return };
+    each(&files.split(':').collect::<Vec<_>>(), |_, _| {});
+}
+
+/// Errors of a wheel by itself, as dyld says them.
+fn errors(file: &str, facts: &WheelFacts) -> Vec<String> {
+    let wheel = name(file);
+    let minor = wheel.python_tags().find_map(|tag| tag.strip_prefix("cp3")?.parse().ok()).unwrap_or(12);
+    let distributions = [Distribution { name: &wheel.name, facts }];
+    let answer = simulate(&distributions, PythonMinor { major: 3, minor });
+    let errors = answer.troubles().filter(|(_, trouble)| trouble.grade == Grade::Error);
+    errors.map(|(_, trouble)| format!("{file}: {}", trouble.sentence())).collect()
+}
+
+#[test]
 fn names_of_the_system_are_those_that_wheels_bind() {
     const PATH: &str = "src/check/dyld/system.txt";
     if !live() || !full() {
         return;
     }
     let mut learned: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut wheels = 0;
+    let (mut wheels, mut wrong) = (0, Vec::new());
     let files = learned_from();
-    each(&files.iter().map(String::as_str).collect::<Vec<_>>(), |_, facts| {
+    each(&files.iter().map(String::as_str).collect::<Vec<_>>(), |file, facts| {
         wheels += 1;
+        wrong.extend(errors(file, facts));
         for slice in facts.images.iter().filter_map(|image| image.slice.as_ref().ok()) {
             for dependency in slice.dependencies.iter().filter(|one| is_system(&one.path) && !one.weak) {
                 learned.entry(dependency.path.clone()).or_default();
@@ -171,9 +196,12 @@ fn names_of_the_system_are_those_that_wheels_bind() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PATH);
     if bless() {
         std::fs::write(path, text).unwrap();
+        eprintln!("{}", wrong.join("\n"));
         return;
     }
     assert!(std::fs::read_to_string(path).unwrap() == text, "{PATH} is not what the wheels say");
+    // They are used every day: what is an error here is one of ours.
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// Returns the names that a library of CPython exports, without its modules', which depend on how it was configured.

@@ -106,12 +106,12 @@ impl Record {
                 let found = |(place, name): (usize, &String)| Some((place, slice.exports.find(name)?));
                 let found: Vec<_> = self.names.iter().enumerate().filter_map(found).collect();
                 let other = |(place, export): &(usize, Export<'_>)| match export {
-                    Export::Own { .. } => None,
+                    Export::Own => None,
                     Export::ReExport { ordinal, name } => {
                         Some((*place, ReExport { ordinal: *ordinal, name: (*name).to_owned() }))
                     }
                 };
-                let own = |(place, export): &(usize, Export<'_>)| matches!(export, Export::Own { .. }).then_some(*place);
+                let own = |(place, export): &(usize, Export<'_>)| matches!(export, Export::Own).then_some(*place);
                 KeptSlice {
                     kind: slice.kind,
                     two_level: slice.two_level,
