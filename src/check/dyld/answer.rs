@@ -214,10 +214,9 @@ impl Refusal<'_> {
                 let have: Vec<String> = have.iter().map(architecture).collect();
                 format!("{what}compatible architecture (have '{}', need 'arm64e' or 'arm64')", have.join(","))
             }
-            Self::Platform(have) => format!(
-                "mach-o file ({path}), but incompatible platform (have '{}', need 'macOS')",
-                platform(*have)
-            ),
+            Self::Platform(have) => {
+                format!("mach-o file ({path}), but incompatible platform (have '{}', need 'macOS')", platform(*have))
+            }
             Self::Malformed(reason) => format!("not a valid mach-o file: {reason}"),
             Self::Bundle => format!("cannot link against bundle '{path}'"),
             Self::Executable => format!("cannot link against a main executable '{path}'"),
@@ -276,9 +275,7 @@ impl Trouble<'_> {
                         Expected::This => image,
                         _ => "unknown",
                     };
-                    format!(
-                        "Symbol not found: {symbol}\n  Referenced from: {image}\n  Expected in:     {place}"
-                    )
+                    format!("Symbol not found: {symbol}\n  Referenced from: {image}\n  Expected in:     {place}")
                 }
             },
             What::Differs { library, .. } => {

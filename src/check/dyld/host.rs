@@ -130,7 +130,8 @@ mod tests {
 
     #[test]
     fn what_is_needed_comes_before() {
-        let direct: Vec<BTreeSet<usize>> = [&[1, 2][..], &[2], &[3, 0], &[]].map(|of| of.iter().copied().collect()).into();
+        let direct: Vec<BTreeSet<usize>> =
+            [&[1, 2][..], &[2], &[3, 0], &[]].map(|of| of.iter().copied().collect()).into();
         // A circle is cut where it was entered.
         assert_eq!(closure(0, &direct), [3, 2, 1]);
         assert_eq!(closure(2, &direct), [1, 0, 3]);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::answer::{Answer, Brought, Grade, Judged, Library, Trouble, What};
+use super::answer::{Answer, Brought, Grade, Judged, Library, Refusal, Trouble, What};
 use super::host::{Host, Root};
 use super::library::{Found, NotFound, find, refused};
 use super::symbol::Symbols;
@@ -190,7 +190,10 @@ impl<'a> Simulation<'a, '_> {
         for id in 0..self.tree.images.len() {
             let image = self.tree.images[id];
             if let Some(refusal) = refused(image) {
-                self.tell(id, What::Refused(refusal), Grade::Error, Vec::new());
+                // Object files and debugging symbols lie about, and nobody opens them.
+                if !matches!(refusal, Refusal::Kind(_)) {
+                    self.tell(id, What::Refused(refusal), Grade::Error, Vec::new());
+                }
                 self.known[id].checked = true;
                 continue;
             }
@@ -304,7 +307,8 @@ impl<'a> Simulation<'a, '_> {
         let before = self.known[image].bound.clone();
         for ((dependency, first), then) in dependencies.zip(before).zip(now) {
             let library = dependency.path.as_str();
-            let told = |trouble: &Trouble<'_>| matches!(trouble.what, What::Differs { library: told, .. } if told == library);
+            let told =
+                |trouble: &Trouble<'_>| matches!(trouble.what, What::Differs { library: told, .. } if told == library);
             if first != *then && !self.known[image].troubles.iter().any(told) {
                 let answers = [self.library(first), self.library(*then)];
                 self.tell(image, What::Differs { library, answers }, Grade::Note, Vec::new());
@@ -339,9 +343,11 @@ impl<'a> Simulation<'a, '_> {
     fn weigh_after(&mut self, host: &Host) {
         for (image, at, library) in std::mem::take(&mut self.after) {
             let opened = host.roots.iter().flatten().any(|root| root.image == library);
-            let only_after = |other: Id| self.known[other].troubles.iter().any(|one| matches!(one.what, What::LoadsAfter { .. }));
+            let only_after =
+                |other: Id| self.known[other].troubles.iter().any(|one| matches!(one.what, What::LoadsAfter { .. }));
             let found = Bound::Found(Found::Image(library));
-            let found = (0..self.known.len()).any(|other| self.known[other].bound.contains(&found) && !only_after(other));
+            let found =
+                (0..self.known.len()).any(|other| self.known[other].bound.contains(&found) && !only_after(other));
             if opened || found {
                 self.known[image].troubles[at].grade = Grade::Note;
             }

@@ -218,7 +218,10 @@ fn is_of_the_runtime(name: &str) -> bool {
     PLAIN.iter().any(|prefix| name.starts_with(prefix))
         || KINDS.iter().any(|kind| {
             name.strip_prefix(kind).is_some_and(|rest| {
-                rest.starts_with("St") || rest.starts_with("NSt") || rest.starts_with("N10__cxxabiv1") || rest.len() == 1
+                rest.starts_with("St")
+                    || rest.starts_with("NSt")
+                    || rest.starts_with("N10__cxxabiv1")
+                    || rest.len() == 1
             })
         })
 }

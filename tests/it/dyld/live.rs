@@ -47,13 +47,7 @@ fn each(files: &[&str], mut look: impl FnMut(&str, &WheelFacts)) {
         facts::read_wheel(&mut install::open(bytes, name).unwrap()).unwrap()
     };
     if let Some(folder) = std::env::var_os("MACML_WHEELS") {
-        files.iter().for_each(|file| {
-            let facts = read(&Path::new(&folder).join(file), &name(file));
-            if let Some(dump) = std::env::var_os("MACML_DUMP") {
-                std::fs::write(Path::new(&dump).join(file), postcard::to_stdvec(&facts).unwrap()).unwrap();
-            }
-            look(file, &facts);
-        });
+        files.iter().for_each(|file| look(file, &read(&Path::new(&folder).join(file), &name(file))));
         return;
     }
     let folder = tempfile::tempdir().unwrap();
@@ -138,12 +132,6 @@ fn learned_from() -> Vec<String> {
     std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect()
 }
 
-#[test]
-fn dump() {
-    let Ok(files) = std::env::var("MACML_DUMP_FILES") else { return };
-    each(&files.split(':').collect::<Vec<_>>(), |_, _| {});
-}
-
 /// Errors of a wheel by itself, as dyld says them.
 fn errors(file: &str, facts: &WheelFacts) -> Vec<String> {
     let wheel = name(file);
@@ -196,7 +184,6 @@ fn names_of_the_system_are_those_that_wheels_bind() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(PATH);
     if bless() {
         std::fs::write(path, text).unwrap();
-        eprintln!("{}", wrong.join("\n"));
         return;
     }
     assert!(std::fs::read_to_string(path).unwrap() == text, "{PATH} is not what the wheels say");
@@ -246,7 +233,8 @@ fn names_of_cpython_are_those_that_it_exports() {
         let output = Command::new(python).args(["-I", "-c", query]).output().unwrap();
         let library = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
         let shared = library.extension().is_some_and(|end| end == "so") && library.exists();
-        libraries.push((minor.split('.').nth(1).unwrap().parse().unwrap(), if shared { library } else { python.clone() }));
+        libraries
+            .push((minor.split('.').nth(1).unwrap().parse().unwrap(), if shared { library } else { python.clone() }));
     }
     let mut names: BTreeMap<String, BTreeSet<u16>> = BTreeMap::new();
     for (minor, library) in &libraries {

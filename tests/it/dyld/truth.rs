@@ -23,7 +23,9 @@ pub(super) struct Row {
 
 pub(super) fn rows() -> Vec<Row> {
     let read = |line: &'static str| match line.splitn(5, ',').collect::<Vec<_>>()[..] {
-        [left, right, verdict, missing, example] => Row { left, right, verdict, missing: missing.parse().unwrap(), example },
+        [left, right, verdict, missing, example] => {
+            Row { left, right, verdict, missing: missing.parse().unwrap(), example }
+        }
         _ => panic!("`{line}`"),
     };
     include_str!("../../dyld/truth.csv").lines().skip(1).map(read).collect()

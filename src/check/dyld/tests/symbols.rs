@@ -50,7 +50,8 @@ fn what_a_library_re_exports_counts_as_its_own() {
 
 #[test]
 fn the_system_is_taken_to_have_it() {
-    let module = module("a/_c.so").needs("/usr/lib/libSystem.B.dylib").imports(1, "_malloc").imports(1, "_no_such_thing");
+    let module =
+        module("a/_c.so").needs("/usr/lib/libSystem.B.dylib").imports(1, "_malloc").imports(1, "_no_such_thing");
     let world = world().with("a", [module.image()]);
     world.check(&[]);
     world.simulated(11, |answer| assert_eq!((answer.decided, answer.assumed), (0, 2)));
@@ -93,7 +94,13 @@ fn flat_names_by_what_they_are() {
     };
     let check = |name: &str, expected: &str| {
         let told = format!("{expected}: symbol not found in flat namespace '{name}'");
-        with(name).check(if expected.is_empty() { &[] } else { std::slice::from_ref(&told) }.iter().map(String::as_str).collect::<Vec<_>>().as_slice());
+        with(name).check(
+            if expected.is_empty() { &[] } else { std::slice::from_ref(&told) }
+                .iter()
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .as_slice(),
+        );
     };
     check("__ZN3tsl8internal10LogMessageC1EPKcii", "error");
     check("__ZN3c105ErrorC1Ev", "error");
@@ -110,7 +117,8 @@ fn flat_names_by_what_they_are() {
 #[test]
 fn flat_names_in_what_is_loaded() {
     let module = |name: &str| module("a/_c.so").imports(-2, name).image();
-    let opened = || made("host/libopened.dylib", Kind::Dylib).needs("@loader_path/libpulled.dylib").exports(&["_h_opened"]);
+    let opened =
+        || made("host/libopened.dylib", Kind::Dylib).needs("@loader_path/libpulled.dylib").exports(&["_h_opened"]);
     let pulled = dylib("host/libpulled.dylib").exports(&["_h_pulled"]);
     let imported = super::module("host/_m.so").exports(&["_h_imported"]);
     let with = |name: &str| {
@@ -156,14 +164,13 @@ fn what_a_framework_hides() {
 #[test]
 fn weak_lookups() {
     let module = |name: &str| module("a/_c.so").needs("@loader_path/libx.dylib").imports(-3, name);
-    let with = |module: Made| world().with("a", [module.image(), dylib("a/libx.dylib").exports(&["__ZN1x1yEv"]).image()]);
+    let with =
+        |module: Made| world().with("a", [module.image(), dylib("a/libx.dylib").exports(&["__ZN1x1yEv"]).image()]);
     with(module("__ZN1x1yEv").chained()).check(&[]);
     with(module("__ZTISt12length_error").chained()).check(&[]);
     with(module("__Znwm").chained()).check(&[]);
-    with(module("__ZN1x1zEv").chained()).check(&[
-        "error: Symbol not found: __ZN1x1zEv | Referenced from: a/_c.so | \
-         Expected as weak-def export from some loaded dylib",
-    ]);
+    with(module("__ZN1x1zEv").chained()).check(&["error: Symbol not found: __ZN1x1zEv | Referenced from: a/_c.so | \
+         Expected as weak-def export from some loaded dylib"]);
     with(module("__ZN1x1zEv").exports(&["__ZN1x1zEv"]).chained()).check(&[]);
     // With opcodes the plain bind remains.
     with(module("__ZN1x1zEv")).check(&[]);
@@ -172,13 +179,17 @@ fn weak_lookups() {
 #[test]
 fn names_where_a_library_is_missing() {
     let module = |library: &str| {
-        module("a/_c.so").needs(library).needs("@loader_path/libx.dylib").imports(1, "_behind").imports(2, "_no").image()
+        module("a/_c.so")
+            .needs(library)
+            .needs("@loader_path/libx.dylib")
+            .imports(1, "_behind")
+            .imports(2, "_no")
+            .image()
     };
     let with = |library: &str| world().with("a", [module(library), dylib("a/libx.dylib").image()]);
-    with("@loader_path/no.dylib").check(&[
-        "warning: Library not loaded: @loader_path/no.dylib | Referenced from: a/_c.so | \
-         Reason: tried: 'a/no.dylib' (no such file)",
-    ]);
+    with("@loader_path/no.dylib")
+        .check(&["warning: Library not loaded: @loader_path/no.dylib | Referenced from: a/_c.so | \
+         Reason: tried: 'a/no.dylib' (no such file)"]);
     // Where the tree has it elsewhere, one reads what else is wrong.
     with("@loader_path/b/libx.dylib").check(&[
         "error: Library not loaded: @loader_path/b/libx.dylib | Referenced from: a/_c.so | \
