@@ -52,6 +52,16 @@ fn framework(wheel: &WheelName) -> Option<Pjrt> {
     (wheel.name.as_str() == "jaxlib").then_some(Pjrt { major: 0, minor })
 }
 
+/// Rows of which something else comes out, with what and why. At most ten are bearable.
+const OTHERWISE: [(&str, &str, &str, &str); 3] = [
+    ("coremltools-7.2-cp311-none-macosx_11_0_arm64.whl", "(alone)", "LOADS_4_UNVERIFIABLE", VIMAGE),
+    ("coremltools-8.3.0-cp311-none-macosx_11_0_arm64.whl", "(alone)", "LOADS_4_UNVERIFIABLE", VIMAGE),
+    ("coremltools-9.0-cp311-none-macosx_11_0_arm64.whl", "(alone)", "LOADS_4_UNVERIFIABLE", VIMAGE),
+];
+
+const VIMAGE: &str = "of its five names of vImage, other projects bind `_vImagePermuteChannels_ARGB8888` to Accelerate, so \
+                      that it is known to be the system's";
+
 /// What comes out for a row.
 #[derive(Debug)]
 struct Told {
@@ -150,7 +160,12 @@ fn every_row_comes_out() {
             "LIBRARY_NOT_FOUND" => told.libraries.contains(row.example),
             _ => true,
         };
-        if told.verdict != row.verdict || told.missing.len() != row.missing || !example {
+        let otherwise = OTHERWISE.iter().find(|(left, right, ..)| (*left, *right) == (row.left, row.right));
+        let verdict = otherwise.map_or(row.verdict, |(_, _, verdict, why)| {
+            assert!(*verdict != row.verdict && !why.is_empty());
+            verdict
+        });
+        if told.verdict != verdict || told.missing.len() != row.missing || !example {
             let Row { left, right, verdict, missing, example } = row;
             wrong.push(format!("{left} {right}: {verdict} {missing} {example}, and not {told:?}"));
         }
