@@ -108,10 +108,16 @@ struct Known<'a> {
 
 struct Simulation<'a, 't> {
     tree: &'t Tree<'a>,
+    host: &'t Host,
     symbols: Symbols<'a, 't>,
     known: Vec<Known<'a>>,
     /// Images that find a library only after it was loaded: which, where that is said, and the library.
     after: Vec<(Id, usize, Id)>,
+}
+
+/// Whether a path is one where people's own package managers put libraries.
+fn is_of_a_package_manager(path: &str) -> bool {
+    ["/opt/homebrew/", "/opt/local/", "/usr/local/"].iter().any(|place| path.starts_with(place))
 }
 
 /// Says of each image of an environment what dyld would, for an interpreter of that minor.
@@ -119,7 +125,8 @@ pub fn simulate<'a>(distributions: &'a [Distribution<'a>], python: PythonMinor) 
     let tree = Tree::new(distributions);
     let host = Host::new(&tree);
     let known = (0..tree.images.len()).map(|_| Known::default()).collect();
-    let mut simulation = Simulation { tree: &tree, symbols: Symbols::new(&tree, python), known, after: Vec::new() };
+    let mut simulation =
+        Simulation { tree: &tree, host: &host, symbols: Symbols::new(&tree, python), known, after: Vec::new() };
     simulation.judge_files();
 
     // Distributions after the same others share a process up to there.
@@ -163,7 +170,7 @@ pub fn simulate<'a>(distributions: &'a [Distribution<'a>], python: PythonMinor) 
             }
         }
     }
-    simulation.weigh_after(&host);
+    simulation.weigh_after();
     simulation.finish()
 }
 
@@ -285,9 +292,17 @@ impl<'a> Simulation<'a, '_> {
         }
         if first_time {
             let inside = self.tree.with_leaf(leaf(library)).iter().copied().filter(|other| *other != image);
+            let inside: Vec<Id> = inside.collect();
+            let own = self.tree.owners[image];
+            let near = |other: &Id| {
+                let owner = self.tree.owners[*other];
+                owner == own || self.host.before[own].contains(&owner)
+            };
+            // A library of the same name in a stranger's wheel is another one, and what Homebrew has is not seen here.
+            let ours =
+                inside.iter().any(near) && !search.tried.iter().any(|tried| is_of_a_package_manager(&tried.path));
+            let (grade, outside) = if ours { (Grade::Error, None) } else { (Grade::Warning, Some(search.outside)) };
             let brought = self.brought(inside);
-            let (grade, outside) =
-                if brought.is_empty() { (Grade::Warning, Some(search.outside)) } else { (Grade::Error, None) };
             self.tell(image, What::LibraryMissing { library, tried: search.tried, outside }, grade, brought);
         }
         Bound::Missing
@@ -340,9 +355,9 @@ impl<'a> Simulation<'a, '_> {
     }
 
     /// What is found only after it was loaded is no cause for alarm where somebody does load it.
-    fn weigh_after(&mut self, host: &Host) {
+    fn weigh_after(&mut self) {
         for (image, at, library) in std::mem::take(&mut self.after) {
-            let opened = host.roots.iter().flatten().any(|root| root.image == library);
+            let opened = self.host.roots.iter().flatten().any(|root| root.image == library);
             let only_after =
                 |other: Id| self.known[other].troubles.iter().any(|one| matches!(one.what, What::LoadsAfter { .. }));
             let found = Bound::Found(Found::Image(library));

@@ -109,7 +109,7 @@ impl<'a, 't> Symbols<'a, 't> {
             },
             Ordinal::FlatLookup => self.flat(process, image, name, bound_of),
             Ordinal::WeakLookup if slice.imports.table() == Table::Chained => {
-                if process.visible(image).any(|other| self.exports(other, name, bound_of)) {
+                if self.anybody_exports(process, image, name, bound_of) {
                     Outcome::Found
                 } else if system::has_symbol(name) || is_of_the_runtime(name) {
                     Outcome::Assumed
@@ -127,7 +127,7 @@ impl<'a, 't> Symbols<'a, 't> {
     /// weighed by its name.
     fn flat(&self, process: &Process<'a>, image: Id, name: &'a str, bound_of: &BoundOf<'_>) -> Outcome<'a> {
         let has = if process.program().is_some() { cpython::Has::Unknown } else { cpython::has(self.python, name) };
-        if has == cpython::Has::Yes || process.visible(image).any(|other| self.exports(other, name, bound_of)) {
+        if has == cpython::Has::Yes || self.anybody_exports(process, image, name, bound_of) {
             return Outcome::Found;
         }
         let objective_c = ["_objc_", "_OBJC_", ".objc_"];
@@ -170,10 +170,21 @@ impl<'a, 't> Symbols<'a, 't> {
     /// Whether an image exports a name, itself or from a library that it re-exports.
     fn exports(&self, image: Id, name: &str, bound_of: &BoundOf<'_>) -> bool {
         // Nearly every name is found at once.
-        match self.tree.slice(image).and_then(|slice| slice.exports.find(name)) {
+        let Some(slice) = self.tree.slice(image) else { return false };
+        match slice.exports.find(name) {
             Some(Export::Own) => true,
+            None if !slice.dependencies.iter().any(|dependency| dependency.re_export) => false,
             _ => self.exports_by_way(image, name, bound_of),
         }
+    }
+
+    /// Whether anything that is loaded exports a name. What each re-exports is loaded too, and asked itself.
+    fn anybody_exports(&self, process: &Process<'a>, image: Id, name: &str, bound_of: &BoundOf<'_>) -> bool {
+        process.visible(image).any(|other| match self.tree.slice(other).and_then(|slice| slice.exports.find(name)) {
+            Some(Export::Own) => true,
+            Some(Export::ReExport { .. }) => self.exports_by_way(other, name, bound_of),
+            None => false,
+        })
     }
 
     fn exports_by_way(&self, image: Id, name: &str, bound_of: &BoundOf<'_>) -> bool {

@@ -184,6 +184,27 @@ fn libraries_from_outside() {
     check(module("a/_c.so").needs("@loader_path/libpng.dylib"), Outside::Beside);
 }
 
+/// LightGBM looks for the OpenMP of Homebrew; that of PyTorch is not its own.
+#[test]
+fn a_strangers_library_of_the_same_name_is_another_one() {
+    let module = |rpath: &str| module("a/_c.so").needs("@rpath/libomp.dylib").rpath(rpath).image();
+    let omp = dylib("torch/lib/libomp.dylib").named("/opt/llvm/lib/libomp.dylib").image();
+    let with = |rpath: &str| world().with("torch", [omp.clone()]).with("a", [module(rpath)]);
+    let check = |world: World, expected: Grade| {
+        world.judged("a/_c.so", |judged| {
+            let [trouble] = &judged.troubles[..] else { panic!("{judged:?}") };
+            assert_eq!(trouble.grade, expected);
+            assert_eq!(trouble.brought_by.len(), 1);
+        });
+    };
+    check(with("@loader_path"), Grade::Warning);
+    check(with("@loader_path").requires("torch"), Grade::Error);
+    check(with("/Users/b/lib").requires("torch"), Grade::Error);
+    for place in ["/opt/homebrew/opt/libomp/lib", "/usr/local/lib", "/opt/local/lib/libomp"] {
+        check(with(place).requires("torch"), Grade::Warning);
+    }
+}
+
 #[test]
 fn what_may_be_missing() {
     let with = |module: Made| world().with("a", [module.image()]);
