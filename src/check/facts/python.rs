@@ -51,8 +51,8 @@ fn read(statement: &str, names: &mut BTreeSet<String>) {
         }
         // `from .x import y` begins with a dot, which leaves no name before it.
         Some("from") => {
-            if let (Some(module), Some("import")) = (words.next(), words.next().map(|word| word.trim_end_matches('(')))
-            {
+            let is_import = |word: &str| word == "import" || word.starts_with("import(");
+            if let (Some(module), true) = (words.next(), words.next().is_some_and(is_import)) {
                 add(module);
             }
         }
