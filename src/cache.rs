@@ -9,6 +9,7 @@
 //! <cache>/digests-v1/    sizes and digests          /
 //! <cache>/python-v1/     what interpreters said
 //! <cache>/matrix-v1/     cells
+//! <cache>/facts-v1/      facts of the libraries of wheels
 //! ```
 //!
 //! Somebody may name a folder as the cache that holds other things too, their home for example. So nothing is looked at but
@@ -37,6 +38,9 @@ use crate::sys::tree;
 /// The folder of cells.
 pub const MATRIX: &str = "matrix-v1";
 
+/// The folder of facts of the libraries of wheels.
+pub const FACTS: &str = "facts-v1";
+
 /// Without a limit, what was not used for so long goes.
 pub const UNUSED: Duration = Duration::from_secs(90 * DAY);
 
@@ -64,12 +68,14 @@ pub enum Kind {
     Pythons,
     /// Answers of `macml matrix`.
     Matrix,
+    /// Facts of the libraries of wheels.
+    Facts,
 }
 
 impl Kind {
     /// Every kind, in the order in which they are shown.
-    pub const ALL: [Self; 6] =
-        [Self::Wheels, Self::Downloads, Self::Pages, Self::Metadata, Self::Pythons, Self::Matrix];
+    pub const ALL: [Self; 7] =
+        [Self::Wheels, Self::Downloads, Self::Pages, Self::Metadata, Self::Pythons, Self::Matrix, Self::Facts];
 
     /// Returns its name.
     pub fn word(self) -> &'static str {
@@ -80,6 +86,7 @@ impl Kind {
             Self::Metadata => "metadata",
             Self::Pythons => "pythons",
             Self::Matrix => "matrix",
+            Self::Facts => "facts",
         }
     }
 }
@@ -205,9 +212,9 @@ impl Found {
         let Ok(Some(bytes)) = (if self.unfinished { Ok(None) } else { fs::read_bytes(path) }) else { return false };
         match self.kind {
             Kind::Pages | Kind::Metadata => !is_whole(&bytes),
-            Kind::Pythons | Kind::Matrix => {
-                let parts = std::str::from_utf8(&bytes).ok().and_then(|text| text.split_once('\n'));
-                parts.is_none_or(|(sum, body)| sum != Sha256::of(body.as_bytes()).to_string())
+            Kind::Pythons | Kind::Matrix | Kind::Facts => {
+                let end = bytes.iter().position(|byte| *byte == b'\n');
+                end.is_none_or(|end| bytes[..end] != *Sha256::of(&bytes[end + 1..]).to_string().as_bytes())
             }
             // A download is held against its digest by whoever takes it.
             Kind::Wheels | Kind::Downloads => false,
@@ -277,7 +284,7 @@ impl Cache {
                 gone.add(&found);
             }
         }
-        for folder in [download::FOLDER, PAGES, METADATA, MEMBERS, DIGESTS, python::CACHE_FOLDER, MATRIX] {
+        for folder in [download::FOLDER, PAGES, METADATA, MEMBERS, DIGESTS, python::CACHE_FOLDER, MATRIX, FACTS] {
             remove_empty_below(&self.root.join(folder), 2)?;
         }
         Ok(gone)
@@ -391,6 +398,7 @@ impl Cache {
         take(Kind::Metadata, &self.root.join(DIGESTS), &is_digest)?;
         take(Kind::Pythons, &self.root.join(python::CACHE_FOLDER), &is_digest)?;
         take(Kind::Matrix, &self.root.join(MATRIX), &is_digest)?;
+        take(Kind::Facts, &self.root.join(FACTS), &is_digest)?;
         Ok(all)
     }
 }

@@ -37,13 +37,14 @@
 //! Generation or folder -> Subject -> probes -> Verdict -> Record in .macml/
 //! ```
 //!
-//! To come: `check` (do its libraries load on that Mac: findings), then `doctor`, which looks at everything at once.
+//! To come: the verb over [`check`] (do its libraries load on that Mac: findings), then `doctor`, which looks at everything
+//! at once.
 //!
 //! # Modules in order
 //!
 //! They are declared below in the order of the spine, and **a module imports only modules declared above it**.
 //! `tests/it/tidy` holds them to it, and to three narrower bans: `resolve` never sees `sys`, and of `index` only
-//! `index::source`; `check` and `verify` will never see `manifest`, `index` or `resolve`; and the process's environment is
+//! `index::source`; `check` and `verify` never see `manifest`, `index` or `resolve`; and the process's environment is
 //! captured in the binary only.
 //!
 //! | module | owns |
@@ -65,8 +66,9 @@
 //! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
 //! | [`cache`] | everything below the cache folder together: how much it is, what of it goes |
 //! | [`environment`] | environments on disk: generations, the link to the one that counts, their stamp, who is trusted |
+//! | [`check`] | stage 6, will the libraries of an environment load together: told from their files |
 //! | [`verify`] | stage 7, does the GPU compute right: probes in child processes, and what their answers mean |
-//! | [`bench`] | how fast it is: measured in a child process, kept, compared, drawn |
+//! | [`mod@bench`] | how fast it is: measured in a child process, kept, compared, drawn |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
 //!
@@ -93,11 +95,11 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata and torch's table of operators for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes | the same, and [`cache`], which tidies; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata and torch's table of operators for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes; [`check`]: facts of libraries | the same, and [`cache`], which tidies; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |
-//! | `.macml/bench/NAME.jsonl` | [`bench`]: one run a line, whole or not at all | the same |
+//! | `.macml/bench/NAME.jsonl` | [`mod@bench`]: one run a line, whole or not at all | the same |
 //! | `.macml/verified/` | [`verify`]: what was verified of each environment, and in which circumstances | [`pipeline::sync`] |
 //! | `~/.local/share/macml/env/` | [`environment`]: those of projects in iCloud, Dropbox and their like, or on exFAT | the same |
 //! | `~/.local/state/macml/built/` | [`environment`]: what this user's macml built, and where | the shell hook, `macml env` |
@@ -143,6 +145,8 @@ pub mod install;
 pub mod cache;
 
 pub mod environment;
+
+pub mod check;
 
 pub mod verify;
 

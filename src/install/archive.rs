@@ -6,6 +6,7 @@
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
+use super::content::{Content, Packed};
 use super::fault::Fault;
 
 /// The largest directory.
@@ -169,6 +170,13 @@ impl<R: Read + Seek> Archive<R> {
             return Err(broken("there are bytes behind its content".to_owned()).into());
         }
         Ok(())
+    }
+
+    /// Opens an entry as a file, unchecked.
+    pub(super) fn content(&mut self, at: usize) -> Content<'_, R> {
+        let entry = &self.entries[at];
+        let packed = Packed { start: entry.data, length: entry.packed, size: entry.size, deflated: entry.method != 0 };
+        Content::new(&mut self.reader, packed)
     }
 
     /// Reads an entry of at most `limit` bytes whole.

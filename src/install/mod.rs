@@ -14,6 +14,7 @@
 //! stamp are to come.
 
 mod archive;
+mod content;
 mod fault;
 mod link;
 mod marker;
@@ -24,6 +25,7 @@ mod scripts;
 mod unpack;
 mod wheel;
 
+pub use content::Content;
 pub use fault::{Fault, WheelError};
 pub use link::{Damage, LinkError, LinkMode, LinkModeError, Linked, Linker};
 pub use marker::CachedFile;

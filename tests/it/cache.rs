@@ -68,7 +68,7 @@ fn every_file_of_a_cache_is_counted_as_one_kind() {
     unpack(&WheelCache::inside(&folder).open().unwrap(), "alpha", 0);
     download(&folder, "whl", 500, 0);
     download(&folder, "part", 700, 2);
-    for (name, text) in [("python-v1", "abc"), ("matrix-v1", "abcd")] {
+    for (name, text) in [("python-v1", "abc"), ("matrix-v1", "abcd"), ("facts-v1", "abcde")] {
         std::fs::create_dir_all(folder.join(name)).unwrap();
         std::fs::write(folder.join(name).join(Sha256::of(b"x").to_string()), text).unwrap();
     }
@@ -87,7 +87,7 @@ fn every_file_of_a_cache_is_counted_as_one_kind() {
     assert_eq!(kind("downloads"), (2, 1200));
     assert_eq!((kind("pages"), kind("metadata")), (real("pages-v1"), real("metadata-v2")));
     assert!(kind("pages").0 == 2 && kind("metadata").0 == 2, "{json}");
-    assert_eq!((kind("pythons"), kind("matrix")), ((1, 3), (1, 4)));
+    assert_eq!((kind("pythons"), kind("matrix"), kind("facts")), ((1, 3), (1, 4), (1, 5)));
     let wheels = only_in(&folder, "/files/");
     assert_eq!(kind("wheels").0, wheels.len() as u64);
     assert_eq!(json["left-over"]["bytes"], 700);
@@ -96,10 +96,10 @@ fn every_file_of_a_cache_is_counted_as_one_kind() {
 
     let text = project.run(&["cache", "size"]);
     let lines: Vec<&str> = text.stdout.lines().collect();
-    assert_eq!(lines.len(), 8, "{}", text.stdout);
+    assert_eq!(lines.len(), 9, "{}", text.stdout);
     assert!(lines[1] == "downloads             2 files   2 kB", "{}", text.stdout);
-    assert!(lines[..7].iter().all(|line| line.len() == lines[0].len()), "{}", text.stdout);
-    assert_eq!(lines[7], "1 kB of it is left over: `macml cache prune` removes it");
+    assert!(lines[..8].iter().all(|line| line.len() == lines[0].len()), "{}", text.stdout);
+    assert_eq!(lines[8], "1 kB of it is left over: `macml cache prune` removes it");
 }
 
 #[test]

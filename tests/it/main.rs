@@ -27,6 +27,8 @@ mod determinism;
 mod scenarios;
 // Pairs of wheels of which it was read whether they load.
 mod truth;
+// What dyld says of pairs of real wheels.
+mod dyld;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.
@@ -77,6 +79,8 @@ mod live_native;
 mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
+// What is read of Mach-O images: made ones, damaged ones, and real ones beside `lief` (live).
+mod facts;
 // `macml sync` through the binary: environments and trees, what stands against them, kills.
 mod sync;
 // `macml ops`: what is told of torch's operators, what is read of its wheel, and what stands in the way.

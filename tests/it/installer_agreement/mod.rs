@@ -222,12 +222,12 @@ fn install(cache: &OpenCache, locked: &LockedWheel, bytes: std::fs::File, root: 
 }
 
 /// Finds wheels on the pages of the real index.
-fn wanted(cache: &Path, wheels: &[WheelName]) -> Vec<Wanted> {
+pub(crate) fn wanted(cache: &Path, wheels: &[WheelName]) -> Vec<Wanted> {
     let mut source = source(cache);
-    let ask = |wheel: &WheelName| Ask::Page { index: "pypi".into(), name: wheel.name.clone() };
-    wheels.iter().for_each(|wheel| source.ask(ask(wheel)));
+    let names: BTreeSet<_> = wheels.iter().map(|wheel| &wheel.name).collect();
+    names.iter().for_each(|name| source.ask(Ask::Page { index: "pypi".into(), name: (*name).clone() }));
     let mut found = Vec::new();
-    for _ in wheels {
+    for _ in names {
         let Answer::Page(PageAnswer::Found(page)) = source.wait(None).unwrap().1.unwrap() else { panic!("no page") };
         let all = page.versions().flat_map(|version| &page.release(version).unwrap().wheels);
         let all = all.filter(|file| wheels.contains(&file.wheel));

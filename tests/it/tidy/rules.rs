@@ -225,25 +225,27 @@ pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
 }
 
 /// Crates and where they may be named. What a crate is for is said in Cargo.toml.
-const HOMES: [(&str, &[&str]); 23] = [
+const HOMES: [(&str, &[&str]); 25] = [
     ("annotate_snippets", &["src/bin/macml/"]),
     ("anstream", &["src/bin/macml/"]),
     ("anstyle", &["src/bin/macml/"]),
     ("clap", &["src/bin/macml/"]),
-    ("flate2", &["src/install/archive"]),
+    ("flate2", &["src/install/archive", "src/install/content", "src/check/facts/cache"]),
     ("html5gum", &["src/index/"]),
     ("icu_normalizer", &["src/install/names"]),
     ("indicatif", &["src/bin/macml/"]),
+    ("memchr", &["src/check/facts/"]),
+    ("object", &["src/check/facts/macho/"]),
     ("pep440_rs", &["src/pep/"]),
     ("pep508_rs", &["src/pep/"]),
-    ("postcard", &["src/index/"]),
+    ("postcard", &["src/index/", "src/check/facts/cache"]),
     ("pubgrub", &["src/resolve/"]),
     ("reqwest", &["src/sys/http"]),
     ("rustls", &["src/sys/http"]),
     ("rustls_platform_verifier", &["src/sys/http"]),
     ("rustix", &["src/sys/"]),
     // `pep/hash.rs` for bytes at hand, the others for bytes that stream by.
-    ("sha2", &["src/pep/hash.rs", "src/sys/", "src/index/", "src/install/"]),
+    ("sha2", &["src/pep/hash.rs", "src/sys/", "src/index/", "src/install/", "src/check/facts/macho/signature"]),
     ("tch", &["src/bin/macml-probe/"]),
     ("tempfile", &["src/sys/"]),
     ("tokio", &["src/sys/http", "src/index/"]),

@@ -231,6 +231,7 @@ fn title(kind: Kind) -> &'static str {
         Kind::Metadata => "metadata",
         Kind::Pythons => "answers of Pythons",
         Kind::Matrix => "answers of `matrix`",
+        Kind::Facts => "facts of libraries",
     }
 }
 
