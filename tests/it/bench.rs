@@ -87,6 +87,7 @@ fn what_was_measured_is_shown_and_kept() {
       convolution 4096 images  float32         295 ms ±5%  43.7 ms ±4%    6.75×   1.71 ms   648 ms  164 MiB
       convolution 4096 images  float16  2.49 s ±1% at 512  43.3 ms ±7%    ~461×    621 µs   138 ms  132 MiB
     ");
+    crate::readme::both_show(table);
     let history = bench.history();
     assert_eq!((history.runs.len(), history.runs[0].measurements.len()), (1, 8));
     assert_eq!(history.runs[0].packages["python"], "3.12.3");

@@ -16,6 +16,7 @@ use macml::verify::protocol::{Sizes, Tolerances, Why};
 use macml::verify::{Ended, Transcript, Word, judge};
 use serde_json::{Value, json};
 
+use crate::readme;
 use crate::real_answers::live;
 use crate::support::real;
 use crate::support::real::site_packages;
@@ -78,9 +79,11 @@ fn apart(release: &str) -> PathBuf {
     place
 }
 
-/// Asks the same torch through the verb, natively with the probe that was built, and through Python.
+/// Asks the same torch through the verb, natively with the probe that was built, and through Python; for programs, and as
+/// the READMEs show it.
 fn through_the_verb(cache: &Path) {
     let root = real::folder().join("torch");
+    readme::verify_is_real(cache);
     let cache = cache.display().to_string();
     for words in ["--native", "--python"] {
         let verdicts = verified(&root, &["--cache-dir", &cache, words]);

@@ -1,16 +1,21 @@
 //! The transcripts in the READMEs: commands that are shown are run, and must print what is shown.
 //!
 //! A transcript is a fenced block after `<!-- transcript: NAME -->`. Its first line is `$ ` and the command as people type
-//! it; the rest is everything that the command prints, standard output and standard error as they come. Times and sizes of
-//! downloads are compared by their shape only. `MACML_WRITE_README=1 MACML_LIVE=1 cargo test readme` writes them anew.
+//! it; the rest is everything that the command prints, standard output and standard error as they come, or its first lines
+//! where the last that is shown is `…`. Times, sizes of downloads, rounding errors and the name of the processor are compared
+//! by their shape only. `MACML_WRITE_README=1 MACML_LIVE=1 cargo test readme` writes them anew; that of `macml verify` is run
+//! and written by `live_native`, where its torch and the probe for it are.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+use crate::support::real;
 
 const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
 
 /// The commands that are shown, by the name of their transcript, as words after `macml`.
-const SHOWN: [(&str, &str); 9] = [
+const SHOWN: [(&str, &str); 12] = [
     ("lock", "lock"),
     ("tensorflow", "-C examples/tensorflow lock"),
     ("why", "-C examples/tensorflow why tensorflow-metal"),
@@ -20,7 +25,16 @@ const SHOWN: [(&str, &str); 9] = [
     ("sync", "-C examples/science sync"),
     ("run", "-C examples/science run python train.py"),
     ("stage", "sync --locked --env mlx --target target/mlx-for-mac --platform macos-arm64"),
+    (VERIFY, "verify --prefix torch --device cpu --native --python"),
+    ("ops", "ops linalg_svd linalg_eig"),
+    ("ops-compare", "ops --torch 2.13.0 --compare 2.15.0"),
 ];
+
+/// The one that takes a torch and minutes of compiling.
+const VERIFY: &str = "verify";
+
+/// The end of what is not shown whole.
+const REST: &str = "…\n";
 
 /// What the commands that are shown make, so that each time they make it anew.
 const MADE: [&str; 3] = ["examples/science/.venv", "examples/science/.macml", "target/mlx-for-mac"];
@@ -50,10 +64,27 @@ fn transcripts(text: &str) -> Vec<Transcript<'_>> {
     found
 }
 
-/// Replaces what differs from run to run: durations, and how much had to be fetched.
+/// Returns as much of what was printed as a transcript shows.
+fn cut(printed: &str, shown: &str) -> String {
+    let Some(shown) = shown.strip_suffix(REST) else { return printed.to_owned() };
+    let lines: Vec<&str> = printed.split_inclusive('\n').collect();
+    let first = shown.lines().count();
+    assert!(first < lines.len(), "nothing is left out of `{printed}`");
+    lines[..first].concat() + REST
+}
+
+/// Replaces the name of the device, which stands in parentheses.
+fn without_device(line: &str) -> String {
+    let Some((before, rest)) = line.split_once(" on cpu (") else { return line.to_owned() };
+    let (_, after) = rest.split_once("), ").unwrap();
+    format!("{before} on cpu (NAME), {after}")
+}
+
+/// Replaces what differs from run to run: durations, how much had to be fetched, and how far off numbers were.
 fn normalized(text: &str) -> String {
     let mut words = Vec::new();
     for line in text.lines() {
+        let line = without_device(line);
         let mut line: Vec<&str> = line.trim_end().split(' ').collect();
         for at in 0..line.len() {
             let number =
@@ -65,6 +96,10 @@ fn normalized(text: &str) -> String {
                 line[at].trim_end_matches(',').split('.').count() == 3 && number(line[at].trim_end_matches(','));
             if at > 0 && line[at - 1] == "Python" && version {
                 line[at] = "X.Y.Z";
+            }
+            let error = line[at].trim_end_matches(',').split_once("e-");
+            if error.is_some_and(|(digits, exponent)| number(digits) && number(exponent)) {
+                line[at] = "ERROR";
             }
             if number(line[at].trim_start_matches('(')) && unit.contains(&next) {
                 line[at] = "N";
@@ -78,14 +113,19 @@ fn normalized(text: &str) -> String {
 
 /// Runs a shown command on the project itself and returns what a person sees.
 fn run(words: &str) -> String {
+    run_in(Path::new(env!("CARGO_MANIFEST_DIR")), &[], words)
+}
+
+fn run_in(folder: &Path, vars: &[(&str, &str)], words: &str) -> String {
     // Both streams into one file, in the order of writing.
     let mut seen = tempfile::tempfile().unwrap();
     let status = Command::new(env!("CARGO_BIN_EXE_macml"))
         .args(words.split(' '))
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(folder)
         .env("MACML_NO_CONFIG", "1")
         .env("MACML_NO_PROGRESS", "1")
         .env("MACML_COLOR", "never")
+        .envs(vars.iter().copied())
         .stdin(Stdio::null())
         .stdout(seen.try_clone().unwrap())
         .stderr(seen.try_clone().unwrap())
@@ -128,7 +168,6 @@ fn transcripts_are_real() {
         eprintln!("not asked for: set MACML_LIVE=1 to run what the READMEs show");
         return;
     }
-    let write = std::env::var_os("MACML_WRITE_README").is_some();
     for path in MADE.map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path)) {
         match path.symlink_metadata() {
             Ok(found) if found.is_dir() => std::fs::remove_dir_all(path).unwrap(),
@@ -136,19 +175,48 @@ fn transcripts_are_real() {
             Err(_) => {}
         }
     }
-    let seen: Vec<(&str, String)> = SHOWN.iter().map(|(name, words)| (*name, run(words))).collect();
+    let here = SHOWN.iter().filter(|(name, _)| *name != VERIFY);
+    let seen: Vec<(&str, String)> = here.map(|(name, words)| (*name, run(words))).collect();
+    hold(&seen);
+}
+
+/// Holds the transcript of `macml verify` to a real run, in the environment with torch that `live_native` asks; `cache` has
+/// the probe that was built for it.
+pub(crate) fn verify_is_real(cache: &Path) {
+    let (_, words) = SHOWN.iter().find(|(name, _)| *name == VERIFY).unwrap();
+    let printed = run_in(&real::folder(), &[("MACML_CACHE_DIR", cache.to_str().unwrap())], words);
+    eprintln!("{printed}");
+    hold(&[(VERIFY, printed)]);
+}
+
+/// Asserts that both show this, which a test has from a run that is no transcript.
+#[track_caller]
+pub(crate) fn both_show(printed: &str) {
+    for file in FILES {
+        let printed = printed.trim_end();
+        assert!(read(file).contains(&format!("\n{printed}\n```\n")), "{file} does not show\n{printed}");
+    }
+}
+
+/// Compares transcripts with what was printed, or replaces them by it.
+fn hold(seen: &[(&str, String)]) {
+    // Tests run side by side, and so do their writings.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _writing = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let write = std::env::var_os("MACML_WRITE_README").is_some();
     for file in FILES {
         let mut text = read(file);
         let old = text.clone();
         // From the last to the first, so that places stay right.
         for transcript in transcripts(&old).into_iter().rev() {
-            let (_, printed) = seen.iter().find(|(name, _)| *name == transcript.name).unwrap();
+            let Some((_, printed)) = seen.iter().find(|(name, _)| *name == transcript.name) else { continue };
+            let printed = cut(printed, transcript.printed);
             if write {
                 let command = transcript.command;
                 text.replace_range(transcript.place, &format!("$ {command}\n{printed}"));
             } else {
                 let name = transcript.name;
-                assert_eq!(normalized(transcript.printed), normalized(printed), "{file}: `{name}` is out of date");
+                assert_eq!(normalized(transcript.printed), normalized(&printed), "{file}: `{name}` is out of date");
             }
         }
         if write {
@@ -158,7 +226,7 @@ fn transcripts_are_real() {
 }
 
 #[test]
-fn only_times_and_sizes_are_overlooked() {
+fn only_what_is_the_machine_s_is_overlooked() {
     let check = |left: &str, right: &str, same: bool| {
         assert_eq!(normalized(left) == normalized(right), same, "`{left}` and `{right}`");
     };
@@ -170,6 +238,12 @@ fn only_times_and_sizes_are_overlooked() {
     check("18 packages, Python 3.11.2, 1 s", "18 packages, Python 3.11.14, 2 s", true);
     check("18 packages, Python 3.11", "18 packages, Python 3.12", false);
     check("", "error: no answer", false);
+    let verified = "ok  torch 2.13.0 natively on cpu (AMD EPYC), 120 compared, largest error float32 5.5e-7, 10.9 s";
+    let other = "ok  torch 2.13.0 natively on cpu (ARM), 120 compared, largest error float32 1.0e-6, 1.9 s";
+    check(verified, other, true);
+    check(verified, &other.replace("120", "119"), false);
+    check(verified, &other.replace("ok", "wrong-numbers"), false);
+    check(verified, &other.replace("float32", "float16"), false);
 }
 
 #[test]
@@ -179,4 +253,10 @@ fn transcripts_are_found() {
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].name, found[0].command, found[0].printed), ("lock", "macml lock", "fine\n"));
     assert_eq!(&text[found[0].place.clone()], "$ macml lock\nfine\n");
+}
+
+#[test]
+fn what_is_shown_in_part_is_compared_in_part() {
+    assert_eq!(cut("one\ntwo\nthree\n", "1\n2\n…\n"), "one\ntwo\n…\n");
+    assert_eq!(cut("one\ntwo\n", "1\n"), "one\ntwo\n");
 }

@@ -90,6 +90,7 @@ fn every_operator_is_told_and_the_program_sees_the_first_warning_alone() {
          \x20 nonzero  at train.py:5, needs macOS 14.0\n{BY_MACML}"
     );
     assert_eq!(told, expected);
+    crate::readme::both_show(&expected);
     // Without the report it sees the same.
     let plain = made.run_with(&[("PYTORCH_ENABLE_MPS_FALLBACK", "1")], &["python", "train.py"]);
     assert_eq!(own, plain.stderr);
