@@ -20,7 +20,6 @@ use macml::bench::protocol::Before;
 use macml::bench::readme;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
-use macml::sys::memory;
 use macml::verify::Circumstances;
 use macml::verify::Class;
 use macml::verify::Subject;
@@ -31,6 +30,8 @@ use macml::verify::protocol::Framework;
 use crate::args::FormatArg;
 use crate::context::Context;
 use crate::context::Drawing;
+use crate::device;
+use crate::device::DeviceArg;
 use crate::error;
 use crate::error::CommandError;
 use crate::error::Kind;
@@ -107,17 +108,6 @@ pub(crate) struct BenchArgs {
     /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
     #[arg(long, value_name = "FORMAT", value_enum)]
     output_format: Option<FormatArg>,
-}
-
-/// `--device`.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum DeviceArg {
-    /// The GPU of a Mac.
-    Mps,
-    /// A GPU of NVIDIA.
-    Cuda,
-    /// The CPU alone.
-    Cpu,
 }
 
 /// The load for each processor from which on times say little.
@@ -229,13 +219,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
         })?),
     };
     let host = context.host()?;
-    let device = match args.device {
-        Some(DeviceArg::Mps) => Device::Mps,
-        Some(DeviceArg::Cuda) => Device::Cuda,
-        Some(DeviceArg::Cpu) => Device::Cpu,
-        None if host.is_some() => Device::Mps,
-        None => Device::Cuda,
-    };
+    let device = device::meant(args.device, host.as_ref());
     let (inside, subject) = match &args.prefix {
         Some(prefix) => (None, inside::prefix(prefix, context)?),
         None => {
@@ -253,7 +237,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
         Some(inside) => inside.circumstances(context)?,
         None => Circumstances::of(None, None, host.as_ref()),
     };
-    let memory = host.map(|host| host.memory).or_else(memory::total);
+    let memory = device::memory(host.as_ref());
     let mut run = blank(&subject, circumstances, memory);
     let named = match &which {
         Some(which @ (Which::Number(_) | Which::Day(_))) => Some(history.find(which, &run).ok_or_else(|| {
@@ -271,8 +255,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
             (None, _) => Before::Nothing,
         };
     let begun = Instant::now();
-    // Little is assumed of a machine that does not say.
-    let job = Job { subject: &subject, device, memory: memory.unwrap_or(4 << 30), before };
+    let job = Job { subject: &subject, device, memory: memory.unwrap_or(device::LITTLE), before };
     if args.batch_sizes || args.workers {
         let progress = context.progress != Drawing::Nothing;
         let place = modes::Place { subject: &subject, device, memory: job.memory, printer, progress };
