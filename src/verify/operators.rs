@@ -137,11 +137,13 @@ pub fn tried(transcript: &Transcript) -> Vec<Tried> {
     // A probe that plans nothing knows no operators.
     if planned(transcript).next().is_none() && transcript.operators().next().is_none() {
         for name in &transcript.request.operators {
-            let why = match transcript.is_done() {
-                true => {
+            let available = transcript.device().is_some_and(|device| device.available);
+            let why = match (transcript.is_done(), available) {
+                (true, true) => {
                     format!("the {} probe of {} tries no operators", kind(transcript), transcript.request.framework)
                 }
-                false => "the probe had ended before".into(),
+                (true, false) => format!("there is no {} to try it on", transcript.request.device),
+                (false, _) => "the probe had ended before".into(),
             };
             all.push(Tried::cut_short(name, Some(name), Outcome::NotTried, Word::Incomplete, why));
         }

@@ -4,6 +4,7 @@
 mod interrupted;
 mod live;
 mod native;
+mod operators;
 mod project;
 mod words;
 

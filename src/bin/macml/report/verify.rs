@@ -146,11 +146,9 @@ struct ReportedVerdict {
     seconds: Option<f64>,
     /// What is wrong, the most telling first.
     problems: Vec<Wrong>,
-    /// What came of each operator, with `--ops`; absent where none was asked about.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// What came of each operator, with `--ops`; empty without.
     operators: Vec<ReportedOperator>,
     /// The operators of torch that were met and have no kernel for a Mac's GPU, by name.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     without_kernel: Vec<Without>,
     /// What was not asked or is worth knowing, and is not wrong, a sentence each.
     notes: Vec<String>,
@@ -186,7 +184,6 @@ struct ReportedOperator {
     /// How long it took on the device.
     seconds: f64,
     /// The operators without a kernel of the device that were met in it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     lacking: Vec<String>,
 }
 
