@@ -151,7 +151,7 @@ impl Inside {
     }
 
     /// Returns it as what probes are started in.
-    pub(crate) fn subject(&self, context: &Context) -> Result<Subject, CommandError> {
+    fn subject(&self, context: &Context) -> Result<Subject, CommandError> {
         let mut vars = context.env.all();
         for (name, value) in self.changes(context, self.search_path(context)) {
             // A probe is given text alone.
@@ -197,8 +197,26 @@ impl Inside {
     }
 }
 
+/// Returns the environment that is meant as what probes are started in: the folder of one that macml did not make, or one of
+/// the project, in line with its lock and held.
+pub(crate) fn subject(
+    folder: Option<&Path>,
+    args: &InsideArgs,
+    context: &Context,
+    printer: &Printer,
+) -> Result<(Option<Inside>, Subject), CommandError> {
+    match folder {
+        Some(folder) => Ok((None, prefix(folder, context)?)),
+        None => {
+            let inside = Inside::enter(args, context, printer)?;
+            let subject = inside.subject(context)?;
+            Ok((Some(inside), subject))
+        }
+    }
+}
+
 /// Returns an environment that macml did not make, as what probes are started in.
-pub(crate) fn prefix(typed: &Path, context: &Context) -> Result<Subject, CommandError> {
+fn prefix(typed: &Path, context: &Context) -> Result<Subject, CommandError> {
     let root = context.cwd.join(typed);
     let activation = Activation { root: root.clone(), prompt: String::new(), run_env: BTreeMap::new() };
     let mut vars = context.env.all();

@@ -2,6 +2,7 @@
 
 pub(crate) mod built;
 pub(crate) mod page;
+pub(crate) mod program;
 pub(crate) mod project;
 pub(crate) mod published;
 pub(crate) mod python;

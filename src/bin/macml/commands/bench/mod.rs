@@ -220,14 +220,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     };
     let host = context.host()?;
     let device = device::meant(args.device, host.as_ref());
-    let (inside, subject) = match &args.prefix {
-        Some(prefix) => (None, inside::prefix(prefix, context)?),
-        None => {
-            let inside = Inside::enter(&args.inside, context, printer)?;
-            let subject = inside.subject(context)?;
-            (Some(inside), subject)
-        }
-    };
+    let (inside, subject) = inside::subject(args.prefix.as_deref(), &args.inside, context, printer)?;
     if subject.frameworks().iter().all(|(framework, _)| *framework == Framework::Coremltools) {
         let text = format!("nothing in `{}` can be measured", subject.name);
         return Err(CommandError::usage(text).hint("`macml bench` measures torch, tensorflow and mlx"));

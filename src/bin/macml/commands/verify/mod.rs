@@ -208,15 +208,7 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
     }
     let config = context.config(args.inside.offline, &[])?;
     let host = context.host()?;
-    let inside = match &args.prefix {
-        Some(_) => None,
-        None => Some(Inside::enter(&args.inside, context, printer)?),
-    };
-    let subject = match (&args.prefix, &inside) {
-        (Some(prefix), _) => inside::prefix(prefix, context)?,
-        (None, Some(inside)) => inside.subject(context)?,
-        (None, None) => unreachable!("one of the two is there"),
-    };
+    let (inside, subject) = inside::subject(args.prefix.as_deref(), &args.inside, context, printer)?;
     let name = match &inside {
         Some(inside) => context.shown(&inside.place.link),
         None => subject.name.clone(),
