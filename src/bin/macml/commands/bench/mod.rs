@@ -50,6 +50,8 @@ use crate::report::bench::Report;
 /// Measure how fast the environment's frameworks compute on the GPU and on the CPU, and compare with earlier runs
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
+The environment is brought in line with macml.lock first, as by `macml sync`.
+
 Measured are a product of two matrices of 5000 by 5000 and an epoch of 4096 images through a small convolutional network, \
 in float32 and float16, with torch, TensorFlow and MLX, as far as they are installed; each framework in a process of its \
 own for each device. Times are medians of 3 to 15, until the result is there; what is done once (warm-up) and bringing data \
@@ -98,7 +100,7 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     no_save: bool,
 
-    /// Measure an environment that macml did not make: its folder, which has bin/python in it; the run is not kept
+    /// Measure this environment, of venv or conda, instead of one of a macml.toml; the run is not kept
     #[arg(long, value_name = "DIR", conflicts_with_all = ["env", "no_sync", "locked", "frozen", "offline", "compare", "list"])]
     prefix: Option<PathBuf>,
 

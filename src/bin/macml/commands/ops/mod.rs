@@ -47,7 +47,7 @@ const MOST_RELEASES: usize = 5;
 Without NAME or FILE: how many operators have a GPU (MPS) kernel, and those that have none though the processor has one.
 NAME is an operator or a function of torch: `aten::linalg_qr`, `linalg_qr.out`, `torch.linalg.qr`; without an overload it has a kernel when one of its overloads has, and the others are named. FILE is any text, such \
 as what a program printed: every `aten::name` in it counts, as in torch's warnings of a fallback and in its refusals, and \
-lines that are nothing but a name.
+lines that are nothing but names, with comments behind `#`.
 `composite` operators call others and run on the GPU as far as those do; of operators of nearly the same name that do the \
 work it is told what they have, and what their gradients have, which does not count for the exit code.
 The table is read from torch's wheel for Macs, on any machine: from the cache, or by a few ranged reads from the index, \

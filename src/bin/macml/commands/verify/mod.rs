@@ -67,18 +67,19 @@ By itself torch is asked through Python, and natively too where the native probe
 Building it takes minutes, once for each release, and needs cargo and a C++ compiler: `--native` builds it, and so does \
 yes at a terminal, or `build-native-probe = true` in config.toml.\n\n\
 `--ops` tries operators on the device, forward and backward, and compares them with the CPU: supported, fallback (computed \
-on the CPU), fails or wrong. NAME, also several with commas between them, is an operator (`aten::linalg_qr`, \
-`torch.linalg.qr`), a variant of one (`interpolate[bicubic]`) or a module (`torch.nn.LSTM`, or `LSTM`), with all operators \
-that it runs; `tf.nn.conv2d` and `Conv2D` are TensorFlow's, of which is only looked up whether the device has a kernel. FILE \
-has such names, one or more a line, with comments behind `#`; in any other text each `aten::name` counts, as in torch's \
-warnings. What breaks a process is left out of the next one. Without names about 300 operators of torch are tried: sparse \
-products, paddings, interpolations, grid_sample, norms, linalg, CTC, a custom backward and others, of which hardly any GPU \
-supports all, so that exit code 1 is the usual one there; name those that your program needs. Nothing is kept of it.\n\n\
+on the CPU), fails or wrong; `-v` lists those that are supported too. NAME, also several with commas between them, is an \
+operator (`aten::linalg_qr`, `torch.linalg.qr`), a variant of one (`interpolate[bicubic]`) or a module (`torch.nn.LSTM`, or \
+`LSTM`) with all operators that it runs; `tf.nn.conv2d` and `Conv2D` are TensorFlow's, of which is only looked up whether \
+the device has a kernel. FILE has such names, one or more a line, with comments behind `#`; in any other text each \
+`aten::name` counts, as in torch's warnings. What breaks a process is left out of the next one. Without names about 500 \
+operators and variants of torch are tried, sparse products, paddings, interpolations, grid_sample, norms, linalg, CTC, a \
+custom backward and others, and about 200 operators of TensorFlow are looked up. Hardly any GPU supports them all, so that \
+exit code 1 is the usual one there: name those that your program needs. Nothing is kept of it.\n\n\
 What was found is kept in .macml/verified, so that `macml sync` can say whether the GPU is verified with this lock.\n\n\
 Words: ok; wrong-numbers, nan, did-not-learn; cannot-load, wrong-release, not-built, crashed, garbage, failed, fallback, \
 optimizer-elsewhere, incomplete; no-device, not-visible, hung, out-of-memory, not-run.\n\
 Exit code: 0 all is right, 1 something does not work, 2 macml could not tell: no device, a hang, no memory, or a probe \
-that could not be run, 3 the numbers are wrong, NaN or infinite.")]
+that could not be run, 3 the numbers are wrong, NaN or infinite. With `--if-possible` 0 where this process has no GPU.")]
 pub(crate) struct VerifyArgs {
     /// Where to compute [default: mps on a Mac, cuda elsewhere]
     #[arg(long, value_name = "DEVICE", value_enum)]
@@ -108,7 +109,7 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     if_possible: bool,
 
-    /// How long each probe may take before it is stopped; it begins nothing new in the last fifth
+    /// How long each process of a probe may take before it is stopped; it begins nothing new in the last fifth
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 
