@@ -69,6 +69,52 @@ pub fn first_release(operator: &str) -> Option<First> {
     known().first(&operator.parse().ok()?)
 }
 
+/// What is known of the kernel of an operator that a torch left to the CPU, or refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Later {
+    /// A later release has one.
+    From(Version),
+    /// None has one, up to this.
+    None(Version),
+    /// Nothing that would help.
+    Unknown,
+}
+
+/// Says which release after this `torch` has the kernel that an operator lacked in it: `aten::linalg_qr.out`.
+pub fn later(operator: &str, torch: Option<&Version>) -> Later {
+    let Ok(name) = operator.parse::<Name>() else { return Later::Unknown };
+    match (known().first(&name), known().releases().last()) {
+        // It has one by the table: of another kind, or its code sends such tensors on.
+        (Some(first), _) if first.always || torch.is_none_or(|torch| first.version <= *torch) => Later::Unknown,
+        (Some(first), _) => Later::From(first.version),
+        (None, Some(last)) if known().knows(&name) => Later::None(last.version.clone()),
+        (None, _) => Later::Unknown,
+    }
+}
+
+impl Later {
+    /// Returns the release from which on there is a kernel.
+    pub fn from(&self) -> Option<&Version> {
+        if let Self::From(version) = self { Some(version) } else { None }
+    }
+
+    /// Returns the newest release that is known, where that has none either.
+    pub fn none_until(&self) -> Option<&Version> {
+        if let Self::None(version) = self { Some(version) } else { None }
+    }
+}
+
+impl std::fmt::Display for Later {
+    /// Says it in words; nothing where nothing is known.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::From(version) => write!(f, "runs on the GPU from torch {version} on"),
+            Self::None(version) => write!(f, "no torch up to {version} has a GPU kernel"),
+            Self::Unknown => Ok(()),
+        }
+    }
+}
+
 impl Kernels {
     /// Puts tables together, oldest first.
     pub fn of(tables: &[(Release, Table)]) -> Self {

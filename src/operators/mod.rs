@@ -19,7 +19,7 @@ mod table;
 pub mod kernels;
 
 pub use ask::{Asked, Change, Comparison, Counts, Overloads, Row, ask, compare, counts, last, missing, row, together};
-pub use name::{Name, NameError, mentioned, readings};
+pub use name::{Mentioned, Name, NameError, mentioned, readings, split};
 pub use table::{Backend, Kernel, Operator, State, Table, TableError};
 
 /// Where a wheel of torch carries its table.

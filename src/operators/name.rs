@@ -142,17 +142,34 @@ pub fn readings(text: &str) -> Vec<Vec<Name>> {
     readings
 }
 
+/// What a text says of operators.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Mentioned {
+    /// The names in it, each once, in order.
+    pub names: Vec<String>,
+    /// Lines that name none, less empty ones and comments.
+    pub others: Vec<String>,
+}
+
 /// Finds the names that a text mentions as `aten::name`, which is how torch warns of a fallback and refuses an operator,
-/// and lines that are nothing but a name that `known` knows; each once, in order.
-pub fn mentioned(text: &str, known: &dyn Fn(&str) -> bool) -> Vec<String> {
+/// and on lines that are nothing but names: `are_names` is given their words. What follows a `#` at the beginning of a line
+/// or behind such names is a comment.
+pub fn mentioned(text: &str, are_names: &dyn Fn(&[&str]) -> bool) -> Mentioned {
     const PREFIX: &str = "aten::";
-    let mut found: Vec<String> = Vec::new();
-    let mut take = |name: String| {
-        if !found.contains(&name) {
-            found.push(name);
+    let mut found = Mentioned::default();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let mut take = |name: String| {
+            if !found.names.contains(&name) {
+                found.names.push(name);
+            }
+        };
+        // A list of names may have them written so too; then its other names count.
+        let plain = line.split_once(" #").map_or(line, |(names, _)| names);
+        let words = split(plain);
+        if !words.is_empty() && are_names(&words) {
+            words.into_iter().for_each(|word| take(word.to_owned()));
+            continue;
         }
-    };
-    for line in text.lines() {
         for (at, _) in line.match_indices(PREFIX) {
             let rest = &line[at + PREFIX.len()..];
             let base = &rest[..rest.find(|c| !is_sign(c)).unwrap_or(rest.len())];
@@ -164,12 +181,26 @@ pub fn mentioned(text: &str, known: &dyn Fn(&str) -> bool) -> Vec<String> {
                 (true, overload) => take(format!("{PREFIX}{base}.{overload}")),
             }
         }
-        let line = line.trim();
-        if !line.contains(PREFIX) && !line.contains(char::is_whitespace) && known(line) {
-            take(line.to_owned());
+        if !line.contains(PREFIX) {
+            found.others.push(line.to_owned());
         }
     }
     found
+}
+
+/// Takes names apart that stand behind one another, by white space or commas; those within brackets are of one variant:
+/// `grid_sample[2d,zeros]`.
+pub fn split(text: &str) -> Vec<&str> {
+    let mut within = 0_u32;
+    let apart = text.split(move |c: char| {
+        match c {
+            '[' => within += 1,
+            ']' => within = within.saturating_sub(1),
+            _ => {}
+        }
+        within == 0 && (c == ',' || c.is_whitespace())
+    });
+    apart.filter(|word| !word.is_empty()).collect()
 }
 
 #[cfg(test)]
@@ -223,9 +254,14 @@ fall back to run on the CPU. (Triggered internally at MPSFallback.mm:15.)
 NotImplementedError: The operator 'aten::_ctc_loss' is not currently implemented for the MPS device. If you want this
 see aten::_ctc_loss. It calls aten::add.Tensor, aten::3d and aten::.
 linalg_qr
+# aten::mul
 nothing
+pad[reflect,2d], linalg_qr\taten::relu  # the usual ones
 ";
-        let found = mentioned(text, &|name| name == "linalg_qr");
-        assert_eq!(found, ["aten::linalg_cholesky_ex.L", "aten::_ctc_loss", "aten::add.Tensor", "linalg_qr"]);
+        let known = ["linalg_qr", "pad[reflect,2d]", "aten::relu"];
+        let found = mentioned(text, &|words| words.iter().all(|word| known.contains(word)));
+        let names = ["aten::linalg_cholesky_ex.L", "aten::_ctc_loss", "aten::add.Tensor", "linalg_qr"];
+        assert_eq!(found.names, [&names[..], &["pad[reflect,2d]", "aten::relu"]].concat());
+        assert_eq!(found.others, ["nothing"]);
     }
 }

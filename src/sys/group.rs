@@ -7,7 +7,8 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use super::signals::{DEFAULT, IGNORED, posix};
+use super::signals;
+use super::signals::{DEFAULT, posix};
 
 /// How many groups can be there at a time; those beyond are not taken along.
 const MOST: usize = 64;
@@ -66,13 +67,11 @@ impl Drop for Group {
     }
 }
 
-/// Has a signal take the groups along, unless it is one that this process was started to ignore, as by `nohup`.
+/// Has a signal take the groups along.
 fn listen(number: i32) {
     // The handler does only what a handler may: it reads atomic numbers and calls `kill`, `signal` and `raise`.
     let handler: extern "C" fn(i32) = ended;
-    if posix::signal(number, handler as *const () as usize) == IGNORED {
-        posix::signal(number, IGNORED);
-    }
+    signals::take(number, handler as *const () as usize);
 }
 
 /// Kills every group, and ends this process by the same signal, so that whoever started it sees what ended it.

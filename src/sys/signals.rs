@@ -24,7 +24,7 @@ static TO: AtomicI32 = AtomicI32::new(-1);
 
 /// What the system calls the default, and ignoring.
 pub(super) const DEFAULT: usize = 0;
-pub(super) const IGNORED: usize = 1;
+const IGNORED: usize = 1;
 
 // `signal` keeps the handler and restarts what it interrupted on every system that macml runs on: BSD's semantics.
 #[expect(unsafe_code, reason = "the standard library has no signals")]
@@ -58,9 +58,8 @@ impl Signals {
         let window = with_window.then_some(Signal::WINCH);
         let mut caught = Vec::new();
         for number in PASSED_ON.into_iter().chain(window) {
-            match posix::signal(number.as_raw(), handler()) {
-                IGNORED => drop(posix::signal(number.as_raw(), IGNORED)),
-                _ => caught.push(number),
+            if take(number.as_raw(), handler()) {
+                caught.push(number);
             }
         }
         Ok(Self { from, caught })
@@ -77,6 +76,15 @@ impl Signals {
         self.from.read_exact(&mut byte).ok()?;
         Signal::from_named_raw(byte[0].into())
     }
+}
+
+/// Has a signal handled, unless it is one that this process was started to ignore, as by `nohup`; returns whether it is.
+pub(super) fn take(number: i32, handler: usize) -> bool {
+    let ignored = posix::signal(number, handler) == IGNORED;
+    if ignored {
+        posix::signal(number, IGNORED);
+    }
+    !ignored
 }
 
 fn handler() -> usize {

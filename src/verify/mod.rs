@@ -24,12 +24,12 @@ pub mod native;
 
 pub use fallback::{Became, Said};
 pub use memory::out_of_memory;
-pub use operators::{Outcome, Tried, remaining, tally, tried};
+pub use operators::{Outcome, Tried, remaining, tally, tried, tried_in_all};
 pub use probe::{Answered, Probe};
 pub use record::{Circumstances, Record, Standing, Verified, lock_digest};
 pub use subject::{Subject, framework_of, frameworks};
 pub use transcript::{Ended, Printed, Transcript};
-pub use verdict::{Class, Problem, Verdict, Word, judge};
+pub use verdict::{Class, Problem, Verdict, Word, judge, judge_all};
 
 #[cfg(test)]
 mod tests;

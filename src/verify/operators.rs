@@ -1,9 +1,11 @@
 //! What came of each operator that a probe tried: an outcome, why, and how many there are of each. Pure.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::fallback::{Became, Said};
 use super::protocol::{At, Check, ElementType, Event, Operator, Pass, Question, Tolerances};
 use super::transcript::{Ended, Transcript};
 use super::verdict::{Word, one_line, wrong};
@@ -49,6 +51,9 @@ pub struct Tried {
     pub error: Option<f64>,
     /// How long it took on the device, in seconds.
     pub seconds: f64,
+    /// The operators without a kernel of the device that were met in it, as the framework names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacking: Vec<String>,
 }
 
 impl Outcome {
@@ -82,6 +87,11 @@ impl Tried {
         }
     }
 
+    /// Makes the one for a name that nobody could be asked about.
+    pub fn not_tried(name: String, why: String) -> Self {
+        Self::cut_short(&name, Some(&name), Outcome::NotTried, Word::Incomplete, why)
+    }
+
     /// What is known of one that did not come to say more.
     fn cut_short(name: &str, asked: Option<&str>, outcome: Outcome, word: Word, why: String) -> Self {
         let (name, pass) = match name.strip_suffix(" backward") {
@@ -99,6 +109,7 @@ impl Tried {
             shapes: Vec::new(),
             error: None,
             seconds: 0.0,
+            lacking: Vec::new(),
         }
     }
 }
@@ -113,7 +124,8 @@ pub fn tried(transcript: &Transcript) -> Vec<Tried> {
     }
     if let Some(at) = unfinished(transcript) {
         let word = if matches!(transcript.ended, Ended::OutOfTime(_)) { Word::Hung } else { Word::Crashed };
-        let why = format!("the probe {} in the middle of it", transcript.ended);
+        let words = transcript.last_words().map_or_else(String::new, |words| format!(": {words}"));
+        let why = format!("the probe {} in the middle of it{words}", transcript.ended);
         all.push(Tried::cut_short(&at.id, asked_for(transcript, &at.id), Outcome::Fails, word, why));
     }
     for name in planned(transcript) {
@@ -125,14 +137,31 @@ pub fn tried(transcript: &Transcript) -> Vec<Tried> {
     // A probe that plans nothing knows no operators.
     if planned(transcript).next().is_none() && transcript.operators().next().is_none() {
         for name in &transcript.request.operators {
-            let why = match transcript.is_done() {
-                true => {
+            let available = transcript.device().is_some_and(|device| device.available);
+            let why = match (transcript.is_done(), available) {
+                (true, true) => {
                     format!("the {} probe of {} tries no operators", kind(transcript), transcript.request.framework)
                 }
-                false => "the probe had ended before".into(),
+                (true, false) => format!("there is no {} to try it on", transcript.request.device),
+                (false, _) => "the probe had ended before".into(),
             };
             all.push(Tried::cut_short(name, Some(name), Outcome::NotTried, Word::Incomplete, why));
         }
+    }
+    all
+}
+
+/// Lists the same of the first process of a probe, and of those that were asked afterwards what those before did not come
+/// to.
+pub fn tried_in_all(first: &Transcript, later: &[Transcript]) -> Vec<Tried> {
+    let mut all = tried(first);
+    // A later process is asked by the names that the first one planned.
+    let asked: BTreeMap<String, Option<String>> = all.iter().map(|one| (one.name.clone(), one.asked.clone())).collect();
+    for mut one in later.iter().flat_map(tried) {
+        let planned = if asked.contains_key(&one.name) { Some(&one.name) } else { one.asked.as_ref() };
+        one.asked = planned.and_then(|name| asked.get(name)).cloned().flatten();
+        all.retain(|before| before.name != one.name || before.outcome != Outcome::NotTried);
+        all.push(one);
     }
     all
 }
@@ -189,6 +218,9 @@ fn never_begun(transcript: &Transcript, name: &str) -> String {
 /// Says what came of one.
 fn outcome(operator: &Operator, transcript: &Transcript, tolerances: &Tolerances) -> Tried {
     let (outcome, word, why) = judged(operator, transcript, tolerances);
+    let refused = operator.error.as_deref().and_then(Said::of).filter(|said| said.became == Became::Failed);
+    let mut lacking = fallen(operator, transcript);
+    lacking.extend(refused.map(|said| said.operator));
     Tried {
         name: operator.name.clone(),
         pass: operator.pass,
@@ -200,7 +232,18 @@ fn outcome(operator: &Operator, transcript: &Transcript, tolerances: &Tolerances
         shapes: operator.shapes.clone(),
         error: operator.max_rel,
         seconds: operator.seconds,
+        lacking,
     }
+}
+
+/// Lists the operators that fell back in one. Those of threads that are not Python's were only printed.
+fn fallen(operator: &Operator, transcript: &Transcript) -> Vec<String> {
+    let id = operator.id();
+    let printed = transcript.printed_fallbacks.iter().filter(|one| one.during == id).map(|one| &one.operator);
+    let mut fallen: Vec<String> = operator.fallbacks.iter().chain(printed).cloned().collect();
+    fallen.sort_unstable();
+    fallen.dedup();
+    fallen
 }
 
 fn judged(operator: &Operator, transcript: &Transcript, tolerances: &Tolerances) -> (Outcome, Word, Option<String>) {
@@ -213,12 +256,7 @@ fn judged(operator: &Operator, transcript: &Transcript, tolerances: &Tolerances)
         let outcome = if fails { Outcome::Fails } else { Outcome::Wrong };
         return (outcome, word, Some(why));
     }
-    // Those of threads that are not Python's were only printed.
-    let id = operator.id();
-    let printed = transcript.printed_fallbacks.iter().filter(|one| one.during == id).map(|one| &one.operator);
-    let mut fallen: Vec<&String> = operator.fallbacks.iter().chain(printed).collect();
-    fallen.sort_unstable();
-    fallen.dedup();
+    let fallen = fallen(operator, transcript);
     if !fallen.is_empty() {
         let names: Vec<String> = fallen.iter().map(|name| format!("`{name}`")).collect();
         let why = format!("{} computed on the CPU instead of the device", names.join(", "));

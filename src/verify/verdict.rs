@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::memory::out_of_memory;
-use super::operators::{self, Outcome};
+use super::operators::{self, Outcome, Tried};
 use super::protocol::{CHECKS, Check, Device, DeviceSeen, ElementType, Event, Framework, PROTOCOL, ProbeKind};
 use super::protocol::{Operator, Question, Skipped, Surrounding, Training, Why};
 use super::transcript::{Ended, Transcript};
@@ -223,15 +223,21 @@ impl Class {
 impl Verdict {
     /// Makes the one for a probe that should have been run and could not be.
     pub fn not_run(probe: ProbeKind, framework: Framework, device: Device, sentence: String) -> Self {
+        let problem = Problem { word: Word::NotRun, id: None, sentence };
+        Self::unasked(probe, framework, device, problem)
+    }
+
+    /// Makes the one for what could not be asked at all.
+    pub fn unasked(probe: ProbeKind, framework: Framework, device: Device, problem: Problem) -> Self {
         Self {
-            word: Word::NotRun,
+            word: problem.word,
             probe,
             framework,
             version: None,
             device,
             device_name: None,
             system: None,
-            problems: vec![Problem { word: Word::NotRun, id: None, sentence }],
+            problems: vec![problem],
             notes: Vec::new(),
             compared: 0,
             largest: BTreeMap::new(),
@@ -258,43 +264,57 @@ impl Verdict {
 
 /// Judges what a probe answered.
 pub fn judge(transcript: &Transcript) -> Verdict {
-    let mut judge = Judge { transcript, problems: Vec::new(), notes: Vec::new() };
-    if judge.could_answer() {
-        judge.numbers();
-        judge.trainings();
-        judge.operators();
-        judge.fallbacks();
-        judge.skipped();
-        judge.end();
-        if transcript.is_done() {
-            judge.whole();
+    judge_all(transcript, &[])
+}
+
+/// Judges what processes of one probe answered: the first, and those that were asked afterwards, each what those before
+/// did not come to.
+pub fn judge_all(first: &Transcript, later: &[Transcript]) -> Verdict {
+    let all: Vec<&Transcript> = std::iter::once(first).chain(later).collect();
+    let mut problems = Vec::new();
+    let mut notes = Vec::new();
+    for transcript in &all {
+        let mut judge = Judge { transcript, problems: Vec::new(), notes: Vec::new() };
+        if judge.could_answer() {
+            judge.numbers();
+            judge.trainings();
+            if std::ptr::eq(*transcript, first) {
+                judge.operators(&operators::tried_in_all(first, later));
+            }
+            judge.fallbacks();
+            judge.skipped();
+            judge.end();
+            if transcript.is_done() {
+                judge.whole();
+            }
         }
+        problems.extend(judge.problems);
+        notes.extend(judge.notes);
     }
-    let Judge { mut problems, notes, .. } = judge;
     problems.sort_by_key(|problem| problem.word);
-    let seconds = transcript.events.iter().find_map(|event| match event {
+    let seconds = all.iter().flat_map(|transcript| &transcript.events).filter_map(|event| match event {
         Event::Done(done) => Some(done.seconds),
         _ => None,
     });
     Verdict {
         word: problems.first().map_or(Word::Ok, |problem| problem.word),
-        probe: transcript.probe,
-        framework: transcript.request.framework,
-        version: transcript.version().map(str::to_owned),
-        device: transcript.request.device,
-        device_name: transcript.device().and_then(|device| device.name.clone()),
-        system: transcript.hello().map(|hello| hello.system.clone()),
+        probe: first.probe,
+        framework: first.request.framework,
+        version: first.version().map(str::to_owned),
+        device: first.request.device,
+        device_name: first.device().and_then(|device| device.name.clone()),
+        system: first.hello().map(|hello| hello.system.clone()),
         problems,
         notes,
-        compared: errors(transcript).count() as u64,
-        largest: largest(transcript),
-        seconds,
+        compared: all.iter().flat_map(|transcript| errors(transcript)).count() as u64,
+        largest: largest(&all),
+        seconds: seconds.reduce(|a, b| a + b),
     }
 }
 
-fn largest(transcript: &Transcript) -> BTreeMap<ElementType, Largest> {
+fn largest(transcripts: &[&Transcript]) -> BTreeMap<ElementType, Largest> {
     let mut found: BTreeMap<ElementType, Largest> = BTreeMap::new();
-    for (element, id, error) in errors(transcript) {
+    for (element, id, error) in transcripts.iter().flat_map(|transcript| errors(transcript)) {
         let entry = found.entry(element).or_insert_with(|| Largest { error, id: id.into() });
         if error > entry.error {
             *entry = Largest { error, id: id.into() };
@@ -429,12 +449,10 @@ impl Judge<'_> {
         }
     }
 
-    fn operators(&mut self) {
+    fn operators(&mut self, tried: &[Tried]) {
         const MOST_NAMED: usize = 8;
-        let transcript = self.transcript;
-        let tried = operators::tried(transcript);
         let mut unasked = Vec::new();
-        for one in &tried {
+        for one in tried {
             let id = one.name.as_str();
             let why = one.why.as_deref().unwrap_or_default();
             match one.outcome {
@@ -455,7 +473,7 @@ impl Judge<'_> {
             unasked.truncate(MOST_NAMED);
             self.notes.push(format!("operators that were not tried: {}{more}", unasked.join(", ")));
         }
-        if let Some(tally) = operators::tally(&tried) {
+        if let Some(tally) = operators::tally(tried) {
             self.notes.push(format!("operators: {tally}"));
         }
     }

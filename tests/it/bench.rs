@@ -5,7 +5,8 @@ use macml::bench::Which;
 use macml::verify::protocol::PREFIX;
 use serde_json::Value;
 
-use crate::run::made::{Made, write_program};
+use crate::run::made::Made;
+use crate::support::program::program;
 use crate::support::project::Run;
 
 pub(crate) const CUDA: &str = include_str!("../measured/torch-2.11.0-h200-cuda.txt");
@@ -22,7 +23,7 @@ impl Bench {
         std::fs::remove_file(&python).unwrap();
         let script = "#!/bin/sh\nfor request; do :; done\ncase \"$request\" in\n\
                       *'\"device\":\"cpu\"'*) . \"$HOME/cpu.sh\" ;;\n*) . \"$HOME/device.sh\" ;;\nesac\n";
-        write_program(&python, script);
+        program(&python, script);
         made.module("torch-2.11.0.dist-info/METADATA", "");
         made.module("numpy-2.5.2.dist-info/METADATA", "");
         let bench = Self(made);

@@ -30,10 +30,7 @@ fn named(project: &Project, python: &Path, words: &[&str]) -> Run {
 }
 
 fn program(project: &Project, place: &str, bytes: &[u8]) {
-    let path = project.path().join(place);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(&path, bytes).unwrap();
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    crate::support::program::program(&project.path().join(place), bytes);
 }
 
 /// An ELF program for a processor that no machine of ours has.

@@ -13,19 +13,17 @@ use macml::environment::Generation;
 use macml::environment::Generations;
 use macml::environment::InUse;
 use macml::environment::Place;
-use macml::environment::Stamp;
-use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
 use macml::pipeline;
-use macml::python::Machine;
+use macml::pipeline::verify::Locked;
+use macml::pipeline::verify::lock_in;
 use macml::sys::Folder;
 use macml::sys::fs;
 use macml::sys::tree;
 use macml::target::Platform;
 use macml::verify::Circumstances;
 use macml::verify::Subject;
-use macml::verify::lock_digest;
 
 use crate::commands::sync;
 use crate::commands::sync::SyncArgs;
@@ -102,6 +100,11 @@ impl Inside {
         Ok(Self { project, place, generation, in_line, held })
     }
 
+    /// Returns the project's folder.
+    pub(crate) fn folder(&self) -> &Path {
+        Path::new(&self.project.source.name).parent().expect("a file lies in a folder")
+    }
+
     /// Returns the folder of the environment's programs.
     pub(crate) fn bin(&self) -> PathBuf {
         self.generation.path.join("bin")
@@ -148,7 +151,7 @@ impl Inside {
     }
 
     /// Returns it as what probes are started in.
-    pub(crate) fn subject(&self, context: &Context) -> Result<Subject, CommandError> {
+    fn subject(&self, context: &Context) -> Result<Subject, CommandError> {
         let mut vars = context.env.all();
         for (name, value) in self.changes(context, self.search_path(context)) {
             // A probe is given text alone.
@@ -165,19 +168,20 @@ impl Inside {
 
     /// Says of what something is measured in it: of which lock and content, on which machine.
     pub(crate) fn circumstances(&self, context: &Context) -> Result<Circumstances, CommandError> {
-        let lock = Path::new(&self.project.source.name).with_file_name("macml.lock");
-        let lock = lock::read(&lock)
+        let lockfile = lock_in(self.folder())
             .map_err(|error| CommandError::from_pipeline(pipeline::Error::Lockfile(error), context))?;
-        let platform = Machine::here(&context.env).as_ref().and_then(Platform::of);
-        let digest = match &lock {
-            lock::ReadOutcome::Whole(lock) => {
-                let env = platform.and_then(|platform| lock.env(&self.place.env, platform));
-                env.map(|env| lock_digest(lock, env))
+        let stamp = self.generation.stamp().map_err(|error| CommandError::new(Kind::Disk, error))?;
+        let host = context.host()?;
+        let platform = stamp.as_ref().and_then(|stamp| stamp.platform.parse::<Platform>().ok());
+        let entry = platform.and_then(|platform| lockfile.as_ref()?.env(&self.place.env, platform));
+        Ok(match (&lockfile, entry, &stamp) {
+            (Some(lockfile), Some(entry), Some(stamp)) => {
+                let locked =
+                    Locked { folder: self.folder(), lockfile, entry, content: &stamp.content, host: host.as_ref() };
+                locked.circumstances()
             }
-            _ => None,
-        };
-        let stamp = Stamp::read(&self.generation.path).map_err(|error| CommandError::new(Kind::Disk, error))?;
-        Ok(Circumstances::of(digest, stamp.map(|stamp| stamp.content), context.host()?.as_ref()))
+            _ => Circumstances::of(None, stamp.map(|stamp| stamp.content), host.as_ref()),
+        })
     }
 
     /// Warns of packages of another Python that PYTHONPATH would put before those that were locked.
@@ -193,8 +197,26 @@ impl Inside {
     }
 }
 
+/// Returns the environment that is meant as what probes are started in: the folder of one that macml did not make, or one of
+/// the project, in line with its lock and held.
+pub(crate) fn subject(
+    folder: Option<&Path>,
+    args: &InsideArgs,
+    context: &Context,
+    printer: &Printer,
+) -> Result<(Option<Inside>, Subject), CommandError> {
+    match folder {
+        Some(folder) => Ok((None, prefix(folder, context)?)),
+        None => {
+            let inside = Inside::enter(args, context, printer)?;
+            let subject = inside.subject(context)?;
+            Ok((Some(inside), subject))
+        }
+    }
+}
+
 /// Returns an environment that macml did not make, as what probes are started in.
-pub(crate) fn prefix(typed: &Path, context: &Context) -> Result<Subject, CommandError> {
+fn prefix(typed: &Path, context: &Context) -> Result<Subject, CommandError> {
     let root = context.cwd.join(typed);
     let activation = Activation { root: root.clone(), prompt: String::new(), run_env: BTreeMap::new() };
     let mut vars = context.env.all();

@@ -8,6 +8,7 @@
 //! Whoever calls decides which environment it is, and who may compile; what is asked of a probe is decided here, once.
 
 mod foreseen;
+mod operators;
 mod standing;
 
 use crate::host::Host;
@@ -17,6 +18,8 @@ use crate::progress::Progress;
 use crate::verify;
 use crate::verify::Probe;
 use crate::verify::Subject;
+use crate::verify::Transcript;
+use crate::verify::Tried;
 use crate::verify::Verdict;
 use crate::verify::Word;
 use crate::verify::native;
@@ -35,6 +38,7 @@ use crate::verify::protocol::Sizes;
 use crate::verify::protocol::Tolerances;
 
 pub use foreseen::{Foreseen, Unfit};
+pub use operators::Names;
 pub use standing::{Kept, Locked, keep, lock_in, standing};
 
 /// What is to be verified, where, and by which probes.
@@ -52,6 +56,8 @@ pub struct Job<'a> {
     pub limits: Limits,
     /// Which probes.
     pub probes: Probes,
+    /// The operators to try, through Python, and nothing else; of none those that probes know. `None` for all the rest.
+    pub operators: Option<&'a [String]>,
     /// Names of knowledge that the project switched off.
     pub ignored: &'a [String],
 }
@@ -89,6 +95,8 @@ pub struct Answer {
     pub installed: Option<Version>,
     /// For each of the verdict's problems the names of the rules by which it was known.
     pub known: Vec<Vec<String>>,
+    /// What came of each operator, where those were asked about.
+    pub tried: Vec<Tried>,
 }
 
 /// Why a native probe was not run that nobody demanded.
@@ -126,29 +134,43 @@ impl Job<'_> {
     }
 
     /// Returns what a probe of a framework is asked. Half types are asked on every chip: where one emulates them, what
-    /// it computes has to be right too.
-    fn request(&self, framework: Framework, release: &Version) -> Request {
+    /// it computes has to be right too. Of operators nothing else is asked: of none those that the probe knows.
+    fn request(&self, framework: Framework, release: &Version, operators: Option<&[String]>) -> Request {
+        const ALL: [Question; 7] = [
+            Question::Product,
+            Question::Training,
+            Question::Optimizer,
+            Question::Autocast,
+            Question::Numbers,
+            Question::Again,
+            Question::Convert,
+        ];
         Request {
             protocol: PROTOCOL,
             framework,
             release: Some(release.to_string()),
             device: self.device,
             seed: SEED,
-            questions: vec![
-                Question::Product,
-                Question::Training,
-                Question::Optimizer,
-                Question::Autocast,
-                Question::Numbers,
-                Question::Again,
-                Question::Convert,
-            ],
+            questions: if operators.is_some() { vec![Question::Operators] } else { ALL.into() },
             types: vec![ElementType::Float32, ElementType::Float16, ElementType::Bfloat16, ElementType::Complex64],
             sizes: Sizes::for_memory(self.memory),
             limits: self.limits,
             tolerances: Tolerances::default(),
-            operators: Vec::new(),
+            operators: operators.unwrap_or_default().to_vec(),
         }
+    }
+
+    /// Runs a probe, and says meanwhile what it is at.
+    fn ask(&self, probe: &Probe, request: Request, progress: &dyn Progress) -> Transcript {
+        let through = if probe.kind == ProbeKind::Native { "natively" } else { "through Python" };
+        let release = request.release.as_deref().unwrap_or_default();
+        progress.probing(&format!("{} {release} on {} {through}", request.framework, self.device), request.limits.end);
+        let transcript = probe.ask_telling(&request, &mut |at: &At| match at.element {
+            Some(element) => progress.asking(&format!("{} in {element}", at.id)),
+            None => progress.asking(&at.id),
+        });
+        progress.probed();
+        transcript
     }
 }
 
@@ -173,16 +195,12 @@ pub fn verify(
     progress: &dyn Progress,
 ) -> Outcome {
     let mut outcome = Outcome { answers: Vec::new(), left_out: None };
+    if let Some(wanted) = job.operators {
+        outcome.answers = operators::ask(job, wanted, foreseen, progress);
+        return outcome;
+    }
     let ask = |probe: &Probe, framework: Framework, release: &Version, caution: Option<String>| {
-        let request = job.request(framework, release);
-        let through = if probe.kind == ProbeKind::Native { "natively" } else { "through Python" };
-        progress.probing(&format!("{framework} {release} on {} {through}", job.device), request.limits.end);
-        let mut tell = |at: &At| match at.element {
-            Some(element) => progress.asking(&format!("{} in {element}", at.id)),
-            None => progress.asking(&at.id),
-        };
-        let transcript = probe.ask_telling(&request, &mut tell);
-        progress.probed();
+        let transcript = job.ask(probe, job.request(framework, release, None), progress);
         let mut verdict = verify::judge(&transcript);
         verdict.notes.splice(0..0, caution);
         verdict.notes.extend(foreseen.remarks(framework));

@@ -60,7 +60,8 @@ pub enum Kept {
 }
 
 impl Locked<'_> {
-    fn circumstances(&self) -> Circumstances {
+    /// Says of what something is found out in it: of which lock and content, on which machine.
+    pub fn circumstances(&self) -> Circumstances {
         let lock = lock_digest(self.lockfile, self.entry);
         Circumstances::of(Some(lock), Some(self.content.to_owned()), self.host)
     }

@@ -48,7 +48,8 @@ def planned(names):
             plan.append((wanted, "torch.nn." + module.__name__, module))
             continue
         own, variant = spelled(wanted)
-        found = cases_named(own, variant)
+        # A case by its whole name is that one alone.
+        found = [wanted] if wanted in CASES else cases_named(own, variant)
         if found:
             plan.extend((wanted, one, CASES[one]) for one in found)
         elif variant:

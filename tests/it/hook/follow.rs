@@ -304,7 +304,7 @@ fn outside_of_projects_nothing_is_started() {
         let real = env!("CARGO_BIN_EXE_macml");
         program(
             &home.path().join("bin/macml"),
-            &format!("#!/bin/sh\necho x >> \"$HOME/started\"\nexec '{real}' \"$@\"\n"),
+            format!("#!/bin/sh\necho x >> \"$HOME/started\"\nexec '{real}' \"$@\"\n"),
         );
         let own = shell.quote(&home.path().join("bin/macml").display().to_string());
         let text = home.command(real).args(words.split(' ')).output().unwrap();

@@ -16,6 +16,8 @@ use std::process::{Command, Stdio};
 use macml::environment::{Built, FolderTime, Package, Place, STAMP_NAME, Shell, Stamp, activate_scripts};
 use macml::pep::Sha256;
 
+use crate::support::program::program;
+
 /// Returns the shells that follow a project.
 fn shells() -> Vec<Shell> {
     let all = [(Shell::Bash, "bash"), (Shell::Zsh, "zsh"), (Shell::Fish, "fish")];
@@ -227,11 +229,6 @@ fn note(place: &Place, generation: &Path, prompt: &str, token: &str, run_env: &[
         manifest: digest("macml.toml"),
         lock: digest("macml.lock"),
     }
-}
-
-fn program(path: &Path, text: &str) {
-    std::fs::write(path, text).unwrap();
-    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
 }
 
 /// Lines of a shell.

@@ -306,7 +306,7 @@ fn the_end_is_the_program_s() {
         assert_eq!((status.code(), status.signal()), expected, "{name}");
     }
     made.run(&[REPORT, "nothing-of-that-name"]).says(127, &["there is no command"]);
-    super::made::write_program(&made.root.join("broken"), "#!/nowhere/sh\n");
+    crate::support::program::program(&made.root.join("broken"), "#!/nowhere/sh\n");
     made.run(&[REPORT, "./broken"]).says(126, &["could not run `broken`", "`/nowhere/sh`"]);
 }
 

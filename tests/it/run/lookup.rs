@@ -1,6 +1,7 @@
 //! Which program a word stands for.
 
-use super::made::{Made, write_program};
+use super::made::Made;
+use crate::support::program::program;
 use crate::support::published::Published;
 use crate::support::server::FakeIndex;
 use crate::sync::Here;
@@ -105,7 +106,7 @@ fn without_a_command_those_there_are_are_listed() {
 fn the_own_link_in_the_path_is_not_searched() {
     let made = Made::new("");
     made.generate(2);
-    write_program(&made.generation(2).join("bin/newer"), "#!/bin/sh\n");
+    program(&made.generation(2).join("bin/newer"), "#!/bin/sh\n");
     made.lead_to(2);
     let path = format!("{0}/.venv/bin:{0}/.venv/bin/:/usr/bin:/bin", made.root.display());
     made.run_with(&[("PATH", &path)], &["newer"]).says(0, &[]);

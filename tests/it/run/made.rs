@@ -2,14 +2,14 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use macml::environment::{FolderTime, STAMP_NAME, Stamp};
 
+use crate::support::program::program;
 use crate::support::project::{Project, Run};
 use crate::support::python::python;
 
@@ -77,7 +77,7 @@ impl Made {
     /// Writes a program into `bin` of generation 1.
     pub(crate) fn program(&self, name: &str, text: &str) -> PathBuf {
         let path = self.generation(1).join("bin").join(name);
-        write_program(&path, text);
+        program(&path, text);
         path
     }
 
@@ -114,12 +114,6 @@ impl Made {
     pub(crate) fn is_held(&self) -> bool {
         File::open(self.generation(1).join("macml-in-use")).unwrap().try_lock().is_err()
     }
-}
-
-/// Writes a file that may be run.
-pub(crate) fn write_program(path: &Path, text: &str) {
-    std::fs::write(path, text).unwrap();
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
 }
 
 /// Runs a command with bytes on its standard input.

@@ -3,7 +3,8 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::Stdio;
 
-use super::made::{Made, until, write_program};
+use super::made::{Made, until};
+use crate::support::program::program;
 
 const GENERATION: &str = "[HERE]/.macml/env/default/0123456789abcdef.1";
 
@@ -23,7 +24,7 @@ fn r28_the_project_s_environment_counts_whatever_is_active() {
     let strangers = made.root.join("miniconda3/bin");
     std::fs::create_dir_all(&strangers).unwrap();
     for name in ["python", "python3", "pip", "torchrun"] {
-        write_program(&strangers.join(name), "#!/bin/sh\necho stranger\n");
+        program(&strangers.join(name), "#!/bin/sh\necho stranger\n");
     }
     let shebang = format!("#!{}/.venv/bin/python\n", made.root.display());
     made.program("pip", &(shebang + "import os, sys\nprint(os.path.realpath(sys.prefix))\n"));
@@ -99,7 +100,7 @@ fn workers_stay_when_the_environment_is_replaced() {
     assert_eq!(lines.next().unwrap().unwrap(), "ready");
     assert!(made.is_held());
     made.generate(2);
-    write_program(&made.generation(2).join("bin/tool"), "#!/bin/sh\necho new\n");
+    program(&made.generation(2).join("bin/tool"), "#!/bin/sh\necho new\n");
     made.lead_to(2);
     child.stdin.take().unwrap().write_all(b"\n").unwrap();
     let lines: Vec<String> = lines.map(Result::unwrap).collect();

@@ -3,6 +3,7 @@
 pub(crate) mod built;
 pub(crate) mod macho;
 pub(crate) mod page;
+pub(crate) mod program;
 pub(crate) mod project;
 pub(crate) mod published;
 pub(crate) mod python;

@@ -2,7 +2,6 @@
 //! through a script, which has this machine's Python answer in its place.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 use std::time::SystemTime;
@@ -38,6 +37,7 @@ use macml::verify::protocol::ProbeKind;
 use super::names;
 use super::packages;
 use super::site;
+use crate::support::program::program;
 use crate::support::project::Project;
 use crate::support::published::Published;
 use crate::support::published::Rel;
@@ -51,12 +51,6 @@ fn header() -> Vec<u8> {
     head.iter().chain(&commands).flat_map(|word| word.to_le_bytes()).collect()
 }
 
-fn program(path: &Path, bytes: &[u8]) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, bytes).unwrap();
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-}
-
 /// The path of a recorded Mac.
 fn host(name: &str) -> String {
     format!("{}/tests/hosts/{name}.json", env!("CARGO_MANIFEST_DIR"))
@@ -68,11 +62,11 @@ fn on(host: &str, project: &Path) -> Result<Outcome, Error> {
     let own = project.join(format!("mac/bin/python{minor}"));
     // Written once: another file is another Python.
     if !own.exists() {
-        program(&own, &header());
+        program(&own, header());
     }
     let starter = project.join("mac/start");
     let answer = "sed -e 's/\"machine\": \"[^\"]*\"/\"machine\": \"arm64\"/' -e 's/\"system\": \"[^\"]*\"/\"system\": \"darwin\"/'";
-    program(&starter, format!("#!/bin/sh\nshift\n'{}' \"$@\" | {answer}\n", real.display()).as_bytes());
+    program(&starter, format!("#!/bin/sh\nshift\n'{}' \"$@\" | {answer}\n", real.display()));
     let host: Host = serde_json::from_str(&std::fs::read_to_string(self::host(host)).unwrap()).unwrap();
     let vars = BTreeMap::from([("HOME".to_owned(), project.display().to_string())]);
     let env = Env::from_map(vars, project.to_owned());
@@ -174,7 +168,7 @@ fn a_mac_is_told_how_its_gpu_stands() {
             word,
             ..macml::verify::Verdict::not_run(ProbeKind::Python, Framework::Torch, device, sentence)
         };
-        let answers = vec![verify::Answer { verdict, installed: None, known: Vec::new() }];
+        let answers = vec![verify::Answer { verdict, installed: None, known: Vec::new(), tried: Vec::new() }];
         let locked = verify::Locked { folder: &folder, lockfile: &locked, entry, content: &content, host: Some(&mac) };
         verify::keep(&locked, &verify::Outcome { answers, left_out: None }, 1_700_000_000).unwrap()
     };

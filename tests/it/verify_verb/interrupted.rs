@@ -56,7 +56,7 @@ fn waiting(folder: &Path) -> String {
 fn a_probe_and_what_it_started_end_with_macml() {
     let prefix = Prefix::new(&["torch-2.13.0"], "");
     let script = format!("#!/bin/sh\n{}", waiting(prefix.path()));
-    program(&prefix.path().join("env/bin/python"), &script);
+    program(&prefix.path().join("env/bin/python"), script);
     for signal in [1, 2, 3, 15] {
         interrupted(&prefix, &[], "/usr/bin:/bin", signal);
     }
@@ -66,7 +66,7 @@ fn a_probe_and_what_it_started_end_with_macml() {
 fn a_build_ends_with_macml() {
     let prefix = super::native::buildable();
     program(&prefix.path().join("tools/c++"), "#!/bin/sh\nexit 1\n");
-    program(&prefix.path().join("tools/cargo"), &format!("#!/bin/sh\n{}", waiting(prefix.path())));
+    program(&prefix.path().join("tools/cargo"), format!("#!/bin/sh\n{}", waiting(prefix.path())));
     let path = format!("{}:/usr/bin:/bin", prefix.path().join("tools").display());
     interrupted(&prefix, &["--native"], &path, 2);
 }

@@ -4,16 +4,17 @@
 mod interrupted;
 mod live;
 mod native;
+mod operators;
 mod project;
 mod words;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use macml::verify::Transcript;
 use macml::verify::protocol::Event;
 
+use crate::support::program::program;
 use crate::support::project::{Project, Run};
 
 /// What a real framework answered, by the name of its file in tests/transcripts.
@@ -32,13 +33,6 @@ fn lines(events: &[Event]) -> String {
     events.iter().map(|event| event.to_line() + "\n").collect()
 }
 
-/// Writes a file that may be run.
-fn program(path: &Path, text: &str) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
-}
-
 /// A folder with an environment that macml did not make, in `env`.
 struct Prefix {
     project: Project,
@@ -51,7 +45,7 @@ impl Prefix {
         for name in distributions {
             std::fs::create_dir_all(this.site().join(format!("{name}.dist-info"))).unwrap();
         }
-        program(&this.path().join("env/bin/python"), &format!("#!/bin/sh\n{script}\n"));
+        program(&this.path().join("env/bin/python"), format!("#!/bin/sh\n{script}\n"));
         this
     }
 

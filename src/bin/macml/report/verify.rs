@@ -1,14 +1,18 @@
 //! What `macml verify --output-format json` prints: schema/verify.schema.json is generated from here.
 
+use macml::operators::kernels::Later;
 use macml::pipeline::verify::Answer;
 use macml::pipeline::verify::NotAsked;
 use macml::pipeline::verify::Unfit;
+use macml::verify::Tried;
+use macml::verify::protocol::Pass;
 use macml::verify::protocol::ProbeKind;
 use serde::Serialize;
 
 use crate::commands::verify::Done;
 use crate::commands::verify::FORGIVEN;
 use crate::commands::verify::NotKept;
+use crate::commands::verify::without_kernel;
 use crate::error::CommandError;
 use crate::report::lock::ReportedError;
 use crate::report::lock::ReportedProblem;
@@ -53,7 +57,8 @@ pub(crate) struct Report {
     native_left_out: Option<LeftOut>,
     /// Frameworks that macml.toml names and that are not installed.
     missing: Vec<String>,
-    /// Whether this was written to .macml/verified; absent for an environment that is no project's.
+    /// Whether this was written to .macml/verified; absent for an environment that is no project's. What `--ops` finds is
+    /// not.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<bool>,
     /// What is worth knowing, a sentence each.
@@ -141,8 +146,60 @@ struct ReportedVerdict {
     seconds: Option<f64>,
     /// What is wrong, the most telling first.
     problems: Vec<Wrong>,
+    /// What came of each operator, with `--ops`; empty without.
+    operators: Vec<ReportedOperator>,
+    /// The operators of torch that were met and have no kernel for a Mac's GPU, by name.
+    without_kernel: Vec<Without>,
     /// What was not asked or is worth knowing, and is not wrong, a sentence each.
     notes: Vec<String>,
+}
+
+/// What came of an operator in one pass.
+#[derive(Serialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+struct ReportedOperator {
+    /// Its name, with its variant in brackets: `linalg_qr[reduced]`, `aten::addmm`, `torch.nn.LSTM`, `Conv2D`.
+    name: String,
+    /// The name for which it was tried; absent where none was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<String>,
+    /// Whether it is the gradient: `forward` or `backward`.
+    pass: &'static str,
+    /// What came of it: `supported`, `fallback`, `fails`, `wrong` or `not-tried`.
+    outcome: String,
+    /// The word for that, as of a verdict.
+    word: String,
+    /// Why, as a sentence; absent where it is supported and was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// The element type of its inputs.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    element: Option<String>,
+    /// The shapes of its inputs.
+    shapes: Vec<Vec<u64>>,
+    /// The largest error over the largest magnitude of the right result, where it was compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<f64>,
+    /// How long it took on the device.
+    seconds: f64,
+    /// The operators without a kernel of the device that were met in it.
+    lacking: Vec<String>,
+}
+
+/// An operator without a kernel for a Mac's GPU.
+#[derive(Serialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+struct Without {
+    /// Its name as torch says it.
+    operator: String,
+    /// The torch from which on it runs on the GPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu_from: Option<String>,
+    /// The newest torch that macml knows, where that has no GPU kernel either.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    none_until: Option<String>,
 }
 
 /// The largest error in a type.
@@ -210,7 +267,7 @@ impl Report {
                 .map(|why| LeftOut { reason: why.to_string(), can_be_built: matches!(why, NotAsked::NotBuilt) }),
             missing: done.missing.iter().cloned().collect(),
             kept: done.kept.as_ref().map(|kept| matches!(kept, NotKept::Kept)),
-            notes: done.not_kept().into_iter().chain(forgiven).collect(),
+            notes: done.notes.iter().cloned().chain(done.not_kept()).chain(forgiven).collect(),
             hints: done.hints.clone(),
             error: None,
         }
@@ -282,7 +339,40 @@ impl From<&Answer> for ReportedVerdict {
             largest: largest.collect(),
             seconds: verdict.seconds,
             problems: problems.collect(),
+            operators: answer.tried.iter().map(ReportedOperator::from).collect(),
+            without_kernel: without_kernel(answer).into_iter().map(Without::from).collect(),
             notes: verdict.notes.clone(),
+        }
+    }
+}
+
+impl From<&Tried> for ReportedOperator {
+    fn from(one: &Tried) -> Self {
+        Self {
+            name: one.name.clone(),
+            asked: one.asked.clone(),
+            pass: match one.pass {
+                Pass::Forward => "forward",
+                Pass::Backward => "backward",
+            },
+            outcome: one.outcome.to_string(),
+            word: one.word.to_string(),
+            why: one.why.clone(),
+            element: one.element.map(|element| element.to_string()),
+            shapes: one.shapes.clone(),
+            error: one.error,
+            seconds: one.seconds,
+            lacking: one.lacking.clone(),
+        }
+    }
+}
+
+impl From<(String, Later)> for Without {
+    fn from((operator, later): (String, Later)) -> Self {
+        Self {
+            operator,
+            gpu_from: later.from().map(ToString::to_string),
+            none_until: later.none_until().map(ToString::to_string),
         }
     }
 }

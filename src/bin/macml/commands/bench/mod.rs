@@ -20,7 +20,6 @@ use macml::bench::protocol::Before;
 use macml::bench::readme;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
-use macml::sys::memory;
 use macml::verify::Circumstances;
 use macml::verify::Class;
 use macml::verify::Subject;
@@ -31,6 +30,8 @@ use macml::verify::protocol::Framework;
 use crate::args::FormatArg;
 use crate::context::Context;
 use crate::context::Drawing;
+use crate::device;
+use crate::device::DeviceArg;
 use crate::error;
 use crate::error::CommandError;
 use crate::error::Kind;
@@ -49,6 +50,8 @@ use crate::report::bench::Report;
 /// Measure how fast the environment's frameworks compute on the GPU and on the CPU, and compare with earlier runs
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
+The environment is brought in line with macml.lock first, as by `macml sync`.
+
 Measured are a product of two matrices of 5000 by 5000 and an epoch of 4096 images through a small convolutional network, \
 in float32 and float16, with torch, TensorFlow and MLX, as far as they are installed; each framework in a process of its \
 own for each device. Times are medians of 3 to 15, until the result is there; what is done once (warm-up) and bringing data \
@@ -97,7 +100,7 @@ pub(crate) struct BenchArgs {
     #[arg(long)]
     no_save: bool,
 
-    /// Measure an environment that macml did not make: its folder, which has bin/python in it; the run is not kept
+    /// Measure this environment, of venv or conda, instead of one of a macml.toml; the run is not kept
     #[arg(long, value_name = "DIR", conflicts_with_all = ["env", "no_sync", "locked", "frozen", "offline", "compare", "list"])]
     prefix: Option<PathBuf>,
 
@@ -107,17 +110,6 @@ pub(crate) struct BenchArgs {
     /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
     #[arg(long, value_name = "FORMAT", value_enum)]
     output_format: Option<FormatArg>,
-}
-
-/// `--device`.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum DeviceArg {
-    /// The GPU of a Mac.
-    Mps,
-    /// A GPU of NVIDIA.
-    Cuda,
-    /// The CPU alone.
-    Cpu,
 }
 
 /// The load for each processor from which on times say little.
@@ -229,21 +221,8 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
         })?),
     };
     let host = context.host()?;
-    let device = match args.device {
-        Some(DeviceArg::Mps) => Device::Mps,
-        Some(DeviceArg::Cuda) => Device::Cuda,
-        Some(DeviceArg::Cpu) => Device::Cpu,
-        None if host.is_some() => Device::Mps,
-        None => Device::Cuda,
-    };
-    let (inside, subject) = match &args.prefix {
-        Some(prefix) => (None, inside::prefix(prefix, context)?),
-        None => {
-            let inside = Inside::enter(&args.inside, context, printer)?;
-            let subject = inside.subject(context)?;
-            (Some(inside), subject)
-        }
-    };
+    let device = device::meant(args.device, host.as_ref());
+    let (inside, subject) = inside::subject(args.prefix.as_deref(), &args.inside, context, printer)?;
     if subject.frameworks().iter().all(|(framework, _)| *framework == Framework::Coremltools) {
         let text = format!("nothing in `{}` can be measured", subject.name);
         return Err(CommandError::usage(text).hint("`macml bench` measures torch, tensorflow and mlx"));
@@ -253,7 +232,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
         Some(inside) => inside.circumstances(context)?,
         None => Circumstances::of(None, None, host.as_ref()),
     };
-    let memory = host.map(|host| host.memory).or_else(memory::total);
+    let memory = device::memory(host.as_ref());
     let mut run = blank(&subject, circumstances, memory);
     let named = match &which {
         Some(which @ (Which::Number(_) | Which::Day(_))) => Some(history.find(which, &run).ok_or_else(|| {
@@ -271,8 +250,7 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
             (None, _) => Before::Nothing,
         };
     let begun = Instant::now();
-    // Little is assumed of a machine that does not say.
-    let job = Job { subject: &subject, device, memory: memory.unwrap_or(4 << 30), before };
+    let job = Job { subject: &subject, device, memory: memory.unwrap_or(device::LITTLE), before };
     if args.batch_sizes || args.workers {
         let progress = context.progress != Drawing::Nothing;
         let place = modes::Place { subject: &subject, device, memory: job.memory, printer, progress };
@@ -337,15 +315,10 @@ fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -
     }
 }
 
-/// Returns the project's folder.
-fn folder(inside: &Inside) -> &Path {
-    Path::new(&inside.project.source.name).parent().expect("a file lies in a folder")
-}
-
 /// Reads the runs of the environment, and tells of lines that are none.
 fn history(inside: &Inside, printer: &Printer) -> Result<History, CommandError> {
     let env = &inside.place.env;
-    let history = History::read(folder(inside), env).map_err(disk)?;
+    let history = History::read(inside.folder(), env).map_err(disk)?;
     for unread in &history.unread {
         let what = match unread.version {
             Some(version) if version != Run::VERSION => format!("was written by another macml (form {version})"),
@@ -358,7 +331,7 @@ fn history(inside: &Inside, printer: &Printer) -> Result<History, CommandError> 
 
 /// Keeps a run, and returns where.
 fn keep(inside: &Inside, run: &Run, printer: &Printer) -> Result<PathBuf, CommandError> {
-    let project = folder(inside);
+    let project = inside.folder();
     let mut waiting = || printer.aside("waiting for another macml that keeps a run\n");
     History::add(project, run, &mut waiting).map_err(disk)?;
     Ok(History::path(project, &run.env))

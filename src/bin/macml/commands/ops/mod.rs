@@ -1,6 +1,9 @@
 //! `macml ops`: which operators of torch have a GPU kernel, told from the table in torch's own wheel for Macs.
 
 mod text;
+mod word;
+
+pub(crate) use word::Word;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -19,7 +22,6 @@ use macml::pipeline::ops::OpsError;
 use macml::pipeline::ops::OpsJob;
 use macml::pipeline::ops::Tables;
 use macml::progress::Progress;
-use macml::sys::fs;
 
 use crate::args::FormatArg;
 use crate::context;
@@ -45,7 +47,7 @@ const MOST_RELEASES: usize = 5;
 Without NAME or FILE: how many operators have a GPU (MPS) kernel, and those that have none though the processor has one.
 NAME is an operator or a function of torch: `aten::linalg_qr`, `linalg_qr.out`, `torch.linalg.qr`; without an overload it has a kernel when one of its overloads has, and the others are named. FILE is any text, such \
 as what a program printed: every `aten::name` in it counts, as in torch's warnings of a fallback and in its refusals, and \
-lines that are nothing but a name.
+lines that are nothing but names, with comments behind `#`.
 `composite` operators call others and run on the GPU as far as those do; of operators of nearly the same name that do the \
 work it is told what they have, and what their gradients have, which does not count for the exit code.
 The table is read from torch's wheel for Macs, on any machine: from the cache, or by a few ranged reads from the index, \
@@ -138,7 +140,8 @@ pub(crate) fn run(args: &OpsArgs, context: &Context, printer: &Printer) -> ExitC
 
 fn answer(args: &OpsArgs, context: &Context, draw: &Arc<Draw>) -> Result<(Tables, Vec<Answer>), CommandError> {
     let config = context.config(args.offline, &args.mirror)?;
-    let words = args.asked.iter().map(|word| Word::read(word, context)).collect::<Result<Vec<_>, _>>()?;
+    let is_name = |word: &str| !operators::readings(word).is_empty();
+    let words = args.asked.iter().map(|word| Word::read(word, &is_name, context)).collect::<Result<Vec<_>, _>>()?;
     let job = OpsJob {
         start: context.start.clone(),
         home: context.env.home().map(PathBuf::from),
@@ -157,33 +160,14 @@ fn answer(args: &OpsArgs, context: &Context, draw: &Arc<Draw>) -> Result<(Tables
     Ok((tables, answers))
 }
 
-/// A word of the command line.
-enum Word {
-    Name(String),
-    File { shown: String, text: String },
-}
-
 impl Word {
-    fn read(word: &str, context: &Context) -> Result<Self, CommandError> {
-        let path = context.cwd.join(word);
-        if matches!(fs::kind(&path), Ok(Some(fs::Kind::File))) {
-            let bytes = fs::read_bytes(&path).map_err(CommandError::from_disk)?.unwrap_or_default();
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            return Ok(Self::File { shown: context.shown(&path), text });
-        }
-        if operators::readings(word).is_empty() {
-            let error = CommandError::usage(format!("`{word}` is neither a file nor a name of an operator"));
-            return Err(error.hint("name one as `aten::linalg_qr` or `torch.linalg.qr`, or a file that mentions some"));
-        }
-        Ok(Self::Name(word.to_owned()))
-    }
-
     fn answer(&self, table: &Table) -> Answer {
         match self {
             Self::Name(name) => Answer { file: None, asked: vec![operators::ask(table, name, Overloads::All)] },
             Self::File { shown, text } => {
                 let ask = |name: &str| operators::ask(table, name, Overloads::Exact);
-                let names = operators::mentioned(text, &|name| !ask(name).rows.is_empty());
+                let in_table = |words: &[&str]| words.iter().all(|name| !ask(name).rows.is_empty());
+                let names = operators::mentioned(text, &in_table).names;
                 Answer { file: Some(shown.clone()), asked: names.iter().map(|name| ask(name)).collect() }
             }
         }

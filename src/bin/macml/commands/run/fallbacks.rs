@@ -13,8 +13,8 @@ use std::sync::PoisonError;
 use macml::environment::FallbackNotes;
 use macml::environment::Late;
 use macml::environment::Noted;
-use macml::operators::Name;
 use macml::operators::kernels;
+use macml::operators::kernels::Later;
 use macml::pep::Version;
 use macml::sys::Exec;
 use macml::sys::Folder;
@@ -248,36 +248,16 @@ fn seen(noted: &Noted, printed: &Printed) -> BTreeMap<(Became, String), Seen> {
 }
 
 fn operator(name: &str, seen: &Seen, torch: Option<&Version>) -> Operator {
-    let kernel = match name.parse::<Name>() {
-        _ if seen.because.is_some() => Kernel::Unknown,
-        Ok(name) => match kernels::known().first(&name) {
-            // It has one by the table: of another kind, or its code sends such tensors on.
-            Some(first) if torch.is_none_or(|torch| first.version <= *torch) || first.always => Kernel::Unknown,
-            Some(first) => Kernel::From(first.version.to_string()),
-            None if kernels::known().knows(&name) => Kernel::None,
-            None => Kernel::Unknown,
-        },
-        Err(_) => Kernel::Unknown,
-    };
-    let last = kernels::known().releases().last();
+    // What stands in the way is no kernel then.
+    let kernel = if seen.because.is_some() { Later::Unknown } else { kernels::later(name, torch) };
     Operator {
         operator: name.to_owned(),
         processes: seen.processes.len(),
         at: seen.at.clone(),
         because: seen.because.clone(),
-        gpu_from: if let Kernel::From(version) = &kernel { Some(version.clone()) } else { None },
-        none_until: last.filter(|_| matches!(kernel, Kernel::None)).map(|release| release.version.to_string()),
+        gpu_from: kernel.from().map(ToString::to_string),
+        none_until: kernel.none_until().map(ToString::to_string),
     }
-}
-
-/// What is known of an operator's kernel.
-enum Kernel {
-    /// A later torch has one.
-    From(String),
-    /// No torch has one.
-    None,
-    /// Nothing that would help.
-    Unknown,
 }
 
 /// Writes an operator as a line for people.

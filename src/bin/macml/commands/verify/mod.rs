@@ -1,11 +1,14 @@
 //! `macml verify`: does the GPU of an environment train, and are its numbers right.
 
+mod operators;
+mod text;
+
+pub(crate) use operators::without_kernel;
+
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
-use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
 use std::time::SystemTime;
 
 use macml::environment::Stamp;
@@ -14,22 +17,17 @@ use macml::knowledge::Knowledge;
 use macml::lock::Lockfile;
 use macml::manifest::model::RootTable;
 use macml::pipeline::verify;
-use macml::pipeline::verify::Answer;
 use macml::pipeline::verify::Consent;
 use macml::pipeline::verify::Foreseen;
 use macml::pipeline::verify::Job;
 use macml::pipeline::verify::Kept;
 use macml::pipeline::verify::Locked;
-use macml::pipeline::verify::NotAsked;
 use macml::pipeline::verify::Outcome;
 use macml::pipeline::verify::Probes;
-use macml::pipeline::verify::Unfit;
 use macml::sys::fs::FsError;
-use macml::sys::memory;
 use macml::target::Platform;
 use macml::verify::Class;
 use macml::verify::Subject;
-use macml::verify::Verdict;
 use macml::verify::Word;
 use macml::verify::framework_of;
 use macml::verify::native::Builder;
@@ -40,24 +38,19 @@ use macml::verify::protocol::Framework;
 use macml::verify::protocol::Limits;
 use macml::verify::protocol::ProbeKind;
 
-use crate::amount;
 use crate::args::FormatArg;
-use crate::commands::lock;
 use crate::commands::sync;
 use crate::context;
 use crate::context::Context;
+use crate::device;
+use crate::device::DeviceArg;
 use crate::error;
 use crate::error::CommandError;
 use crate::inside;
 use crate::inside::Inside;
 use crate::inside::InsideArgs;
-use crate::printer::BAD;
-use crate::printer::GOOD;
 use crate::printer::Level;
-use crate::printer::NAME;
 use crate::printer::Printer;
-use crate::printer::WARN;
-use crate::printer::styled;
 use crate::progress::Draw;
 use crate::report;
 use crate::report::verify::Report;
@@ -73,11 +66,20 @@ like any other. What is known to go wrong with these releases on this Mac is sai
 By itself torch is asked through Python, and natively too where the native probe for its release was built already. \
 Building it takes minutes, once for each release, and needs cargo and a C++ compiler: `--native` builds it, and so does \
 yes at a terminal, or `build-native-probe = true` in config.toml.\n\n\
+`--ops` tries operators on the device, forward and backward, and compares them with the CPU: supported, fallback (computed \
+on the CPU), fails or wrong; `-v` lists those that are supported too. NAME, also several with commas between them, is an \
+operator (`aten::linalg_qr`, `torch.linalg.qr`), a variant of one (`interpolate[bicubic]`) or a module (`torch.nn.LSTM`, or \
+`LSTM`) with all operators that it runs; `tf.nn.conv2d` and `Conv2D` are TensorFlow's, of which is only looked up whether \
+the device has a kernel. FILE has such names, one or more a line, with comments behind `#`; in any other text each \
+`aten::name` counts, as in torch's warnings. What breaks a process is left out of the next one. Without names about 500 \
+operators and variants of torch are tried, sparse products, paddings, interpolations, grid_sample, norms, linalg, CTC, a \
+custom backward and others, and about 200 operators of TensorFlow are looked up. Hardly any GPU supports them all, so that \
+exit code 1 is the usual one there: name those that your program needs. Nothing is kept of it.\n\n\
 What was found is kept in .macml/verified, so that `macml sync` can say whether the GPU is verified with this lock.\n\n\
 Words: ok; wrong-numbers, nan, did-not-learn; cannot-load, wrong-release, not-built, crashed, garbage, failed, fallback, \
 optimizer-elsewhere, incomplete; no-device, not-visible, hung, out-of-memory, not-run.\n\
 Exit code: 0 all is right, 1 something does not work, 2 macml could not tell: no device, a hang, no memory, or a probe \
-that could not be run, 3 the numbers are wrong, NaN or infinite.")]
+that could not be run, 3 the numbers are wrong, NaN or infinite. With `--if-possible` 0 where this process has no GPU.")]
 pub(crate) struct VerifyArgs {
     /// Where to compute [default: mps on a Mac, cuda elsewhere]
     #[arg(long, value_name = "DEVICE", value_enum)]
@@ -91,6 +93,11 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     python: bool,
 
+    /// Try operators one by one and nothing else, through torch's and TensorFlow's Python: those named, those in files,
+    /// or all that macml knows how to try
+    #[arg(long, value_name = "NAME|FILE", num_args = 0..)]
+    ops: Option<Vec<String>>,
+
     #[command(flatten)]
     inside: InsideArgs,
 
@@ -102,24 +109,13 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     if_possible: bool,
 
-    /// How long each probe may take before it is stopped; it begins nothing new in the last fifth
+    /// How long each process of a probe may take before it is stopped; it begins nothing new in the last fifth
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 
     /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
     #[arg(long, value_name = "FORMAT", value_enum)]
     output_format: Option<FormatArg>,
-}
-
-/// `--device`.
-#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum DeviceArg {
-    /// The GPU of a Mac.
-    Mps,
-    /// A GPU of NVIDIA.
-    Cuda,
-    /// The processor.
-    Cpu,
 }
 
 /// What a run came to.
@@ -140,6 +136,8 @@ pub(crate) struct Done {
     pub(crate) kept: Option<NotKept>,
     /// Whether that this process has no GPU is no failure.
     pub(crate) forgiven: bool,
+    /// What is worth knowing, a sentence each.
+    pub(crate) notes: Vec<String>,
     /// What to do, best first.
     pub(crate) hints: Vec<String>,
 }
@@ -151,6 +149,8 @@ pub(crate) enum NotKept {
     Kept,
     /// There was nothing to keep.
     Nothing,
+    /// Operators alone were asked about, which says nothing of the rest.
+    OnlyOperators,
     /// The environment is not what macml.lock says.
     NotAsLocked,
     /// It could not be written.
@@ -167,7 +167,7 @@ impl Done {
     /// Says why nothing was kept, where somebody might expect it.
     pub(crate) fn not_kept(&self) -> Option<String> {
         match self.kept.as_ref()? {
-            NotKept::Kept | NotKept::Nothing => None,
+            NotKept::Kept | NotKept::Nothing | NotKept::OnlyOperators => None,
             NotKept::NotAsLocked => {
                 Some(format!("nothing was kept of this, since `{}` is not what macml.lock says", self.name))
             }
@@ -184,8 +184,8 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context, printer: &Printer) -> Ex
     };
     match (format, answer(args, format, context, printer)) {
         (FormatArg::Text, Ok(done)) => {
-            let asides = asides(&done);
-            let written = printer.result(&text(&done, printer.level()));
+            let asides = text::asides(&done);
+            let written = printer.result(&text::text(&done, printer.level()));
             printer.aside(&asides);
             error::finish(written, done.code(), printer)
         }
@@ -203,17 +203,13 @@ pub(crate) fn run(args: &VerifyArgs, context: &Context, printer: &Printer) -> Ex
 }
 
 fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Printer) -> Result<Done, CommandError> {
+    if args.native && args.ops.is_some() {
+        let error = CommandError::usage("`--ops` asks through Python, and `--native` without it");
+        return Err(error.hint("`macml verify --ops` and `macml verify --native` are two runs"));
+    }
     let config = context.config(args.inside.offline, &[])?;
     let host = context.host()?;
-    let inside = match &args.prefix {
-        Some(_) => None,
-        None => Some(Inside::enter(&args.inside, context, printer)?),
-    };
-    let subject = match (&args.prefix, &inside) {
-        (Some(prefix), _) => inside::prefix(prefix, context)?,
-        (None, Some(inside)) => inside.subject(context)?,
-        (None, None) => unreachable!("one of the two is there"),
-    };
+    let (inside, subject) = inside::subject(args.prefix.as_deref(), &args.inside, context, printer)?;
     let name = match &inside {
         Some(inside) => context.shown(&inside.place.link),
         None => subject.name.clone(),
@@ -223,17 +219,20 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
             "there are probes for torch, tensorflow, mlx and coremltools; macml.toml names them in [frameworks]",
         ));
     }
-    let as_locked = inside.as_ref().and_then(|inside| as_locked(inside, &args.inside, context, printer));
+    let wanted = args.ops.as_ref().map(|words| operators::wanted(words, &subject, &name, context)).transpose()?;
+    let as_locked = inside
+        .as_ref()
+        .filter(|_| wanted.is_none())
+        .and_then(|inside| as_locked(inside, &args.inside, context, printer));
     let spec = inside.as_ref().and_then(|inside| {
         let envs = &inside.project.manifest.envs;
         envs.iter().find(|env| env.name == inside.place.env)
     });
     let job = Job {
         subject: &subject,
-        device: args.device(host.as_ref()),
+        device: device::meant(args.device, host.as_ref()),
         host: host.as_ref(),
-        // Where nobody says, as little as any machine has that runs these frameworks.
-        memory: host.as_ref().map(|host| host.memory).or_else(memory::total).unwrap_or(8 << 30),
+        memory: device::memory(host.as_ref()).unwrap_or(device::LITTLE),
         limits: Limits { begin: args.timeout * 4 / 5, end: args.timeout },
         probes: match (args.native, args.python) {
             (false, false) => Probes::Usual,
@@ -241,12 +240,13 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
             (false, true) => Probes::Python,
             (true, true) => Probes::Both,
         },
+        operators: wanted.as_ref().map(|wanted| &*wanted.names),
         ignored: spec.map_or(&[], |spec| &spec.resolution.ignore_rules),
     };
     let foreseen = job.foresee(&Knowledge::built_in());
     if format == FormatArg::Text {
         // A reader who left early is told of at the end.
-        let _ = printer.result(&before(&foreseen, host.as_ref()));
+        let _ = printer.result(&text::before(&foreseen, host.as_ref()));
     }
     let draw = Draw::new(context.progress, printer);
     let builder = config.cache_dir.as_deref().map(|cache| Builder {
@@ -272,22 +272,15 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
         // Once for each platform that a root names.
         absent.map(|root| root.name.to_string()).collect::<BTreeSet<_>>()
     });
-    let kept = inside.as_ref().map(|inside| keep(inside, as_locked.as_ref(), host.as_ref(), &outcome));
+    let kept = inside.as_ref().map(|inside| match wanted {
+        Some(_) => NotKept::OnlyOperators,
+        None => keep(inside, as_locked.as_ref(), host.as_ref(), &outcome),
+    });
     let forgiven = args.if_possible && outcome.is_absence();
     let hints = hints(args, &subject, &outcome, host.as_ref());
     let device = job.device;
-    Ok(Done { name, device, foreseen, outcome, missing, kept, forgiven, hints, host })
-}
-
-impl VerifyArgs {
-    /// Returns where to compute: never silently on the processor.
-    fn device(&self, host: Option<&Host>) -> Device {
-        match (self.device, host) {
-            (Some(DeviceArg::Mps), _) | (None, Some(_)) => Device::Mps,
-            (Some(DeviceArg::Cuda), _) | (None, None) => Device::Cuda,
-            (Some(DeviceArg::Cpu), _) => Device::Cpu,
-        }
-    }
+    let notes = wanted.map_or_else(Vec::new, |wanted| wanted.notes);
+    Ok(Done { name, device, foreseen, outcome, missing, kept, forgiven, notes, hints, host })
 }
 
 /// Returns whether somebody is there who can be asked.
@@ -322,7 +315,7 @@ fn as_locked(inside: &Inside, args: &InsideArgs, context: &Context, printer: &Pr
     }
     let stamp = inside.generation.stamp().ok().flatten()?;
     let platform = stamp.platform.parse::<Platform>().ok()?;
-    let lockfile = verify::lock_in(folder(inside)).ok().flatten()?;
+    let lockfile = verify::lock_in(inside.folder()).ok().flatten()?;
     let entry = lockfile.env(&inside.place.env, platform)?;
     let locked = entry.packages.iter().map(|one| (one.name.to_string(), one.version.to_string()));
     let built = stamp.packages.iter().map(|one| (one.name.clone(), one.version.clone()));
@@ -334,18 +327,13 @@ fn as_locked(inside: &Inside, args: &InsideArgs, context: &Context, printer: &Pr
 fn keep(inside: &Inside, as_locked: Option<&AsLocked>, host: Option<&Host>, outcome: &Outcome) -> NotKept {
     let entry = as_locked.and_then(|one| Some((one, one.lockfile.env(&inside.place.env, one.platform)?)));
     let Some((AsLocked { lockfile, stamp, .. }, entry)) = entry else { return NotKept::NotAsLocked };
-    let locked = Locked { folder: folder(inside), lockfile, entry, content: &stamp.content, host };
+    let locked = Locked { folder: inside.folder(), lockfile, entry, content: &stamp.content, host };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match verify::keep(&locked, outcome, now) {
         Ok(Kept::Written) => NotKept::Kept,
         Ok(Kept::Nothing) => NotKept::Nothing,
         Err(error) => NotKept::Failed(error),
     }
-}
-
-/// Returns the project's folder.
-fn folder(inside: &Inside) -> &Path {
-    Path::new(&inside.project.source.name).parent().expect("a file lies in a folder")
 }
 
 /// Lists what to do about what was found.
@@ -367,112 +355,6 @@ fn hints(args: &VerifyArgs, subject: &Subject, outcome: &Outcome, host: Option<&
         hints.push("`--python` asks without it".to_owned());
     }
     hints
-}
-
-/// Tells what is known to go wrong here, before anything is run.
-fn before(foreseen: &Foreseen, host: Option<&Host>) -> String {
-    const MOST: usize = 3;
-    let mut lines: Vec<String> = foreseen.unfit.iter().map(|unfit| cannot(unfit, host)).collect();
-    lines.extend(foreseen.problems.iter().take(MOST).map(|known| lock::problem(known).trim_start().to_owned()));
-    if foreseen.problems.len() > MOST {
-        let rest: Vec<String> = foreseen.problems[MOST..].iter().map(|known| format!("`{}`", known.rule)).collect();
-        lines.push(format!(
-            "  and {}, which `macml rules NAME` tells: {}",
-            amount::count(rest.len(), "more known problem"),
-            rest.join(", ")
-        ));
-    }
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
-
-/// Says what cannot use this Mac's GPU.
-fn cannot(unfit: &Unfit, host: Option<&Host>) -> String {
-    let Unfit { name, statement, reason, last, rule, .. } = unfit;
-    let has = host.map(|host| format!(", and this Mac has {}", host.macos)).unwrap_or_default();
-    let has = if last.is_some() || statement.contains("macOS") { has } else { String::new() };
-    let last =
-        last.as_ref().map(|last| format!("; the last {name} known to do it there is {last}")).unwrap_or_default();
-    format!("{}: {statement}{has}{last}: {} ({rule})", styled(BAD, "no GPU"), reason.trim_end_matches('.'))
-}
-
-/// Lays out what was found.
-fn text(done: &Done, level: Level) -> String {
-    let mut lines = Vec::new();
-    for answer in &done.outcome.answers {
-        lines.push(line(answer));
-        let problems = answer.verdict.problems.iter().zip(&answer.known);
-        lines.extend(problems.map(|(problem, known)| {
-            let known: Vec<String> = known.iter().map(|rule| format!("`{rule}`")).collect();
-            let known = if known.is_empty() { String::new() } else { format!(" (known: {})", known.join(", ")) };
-            // What cargo said last has lines of its own.
-            format!("  {}: {}{known}", styled(BAD, problem.word), problem.sentence.replace('\n', "\n    "))
-        }));
-        lines.extend(notes(&answer.verdict, level));
-    }
-    if let Some(left_out) = &done.outcome.left_out {
-        let remedy = match left_out {
-            NotAsked::NotBuilt => "; `macml verify --native` builds it",
-            NotAsked::Cannot(_) | NotAsked::NoCache => "",
-        };
-        let reason = left_out.to_string();
-        let (reason, last) = reason.split_once('\n').unwrap_or((&reason, ""));
-        lines.push(format!("native: not run ({reason}{remedy})"));
-        lines.extend(last.lines().map(|line| format!("    {line}")));
-    }
-    let word = done.outcome.word();
-    let style = if done.code() == 0 { if done.forgiven { WARN } else { GOOD } } else { BAD };
-    let on = done.host.as_ref().filter(|_| done.device == Device::Mps);
-    let on = on.map(|host| format!(", macOS {}, {}", host.macos, host.cpu)).unwrap_or_default();
-    lines.push(format!("{} on {}{on}: {}", done.name, done.device, styled(style, word)));
-    lines.join("\n") + "\n"
-}
-
-/// Says what came of a probe, in one line.
-fn line(answer: &Answer) -> String {
-    let Answer { verdict, installed, .. } = answer;
-    let ok = verdict.word == Word::Ok;
-    let version = verdict.version.clone().or_else(|| installed.as_ref().map(ToString::to_string));
-    let version = version.map(|version| format!(" {version}")).unwrap_or_default();
-    let probe = match verdict.probe {
-        ProbeKind::Native => "natively",
-        ProbeKind::Python => "through Python",
-    };
-    let device = verdict.device_name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    let mut parts = vec![format!("{}{version} {probe} on {}{device}", verdict.framework, verdict.device)];
-    if verdict.compared > 0 {
-        parts.push(format!("{} compared", verdict.compared));
-        let largest = verdict.largest.iter().map(|(element, one)| format!("{element} {:.1e}", one.error));
-        parts.push(format!("largest error {}", largest.collect::<Vec<_>>().join(" ")));
-    }
-    parts.extend(verdict.seconds.map(|seconds| amount::duration(Duration::from_secs_f64(seconds.max(0.0)))));
-    format!("{}  {}", styled(if ok { GOOD } else { BAD }, verdict.word), parts.join(", "))
-}
-
-/// Lists the notes of a verdict, as many as people read.
-fn notes(verdict: &Verdict, level: Level) -> Vec<String> {
-    const MOST: usize = 3;
-    let most = if level == Level::Verbose || verdict.notes.len() == MOST + 1 { usize::MAX } else { MOST };
-    let mut lines: Vec<String> =
-        verdict.notes.iter().take(most).map(|note| format!("  {}: {note}", styled(NAME, "note"))).collect();
-    if let Some(more @ 1..) = verdict.notes.len().checked_sub(most) {
-        lines.push(format!("  and {}, which `-v` tells", amount::count(more, "more note")));
-    }
-    lines
-}
-
-/// Tells what is no result.
-fn asides(done: &Done) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for name in &done.missing {
-        let text = format!("[frameworks] of macml.toml names `{name}`, which is not installed here");
-        lines.push(format!("{}: {text}", styled(WARN, "warning")));
-    }
-    lines.extend(done.not_kept().map(|text| format!("{}: {text}", styled(WARN, "note"))));
-    if done.forgiven {
-        lines.push(format!("{}: {}", styled(WARN, "note"), FORGIVEN));
-    }
-    lines.extend(done.hints.iter().map(|hint| format!("{}: {hint}", styled(NAME, "hint"))));
-    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 /// What is said where `--if-possible` counts.
