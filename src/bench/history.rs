@@ -10,8 +10,8 @@ use super::run::Run;
 use super::shown;
 use crate::sys::Turn;
 use crate::sys::fs;
-use crate::sys::kept;
 use crate::sys::fs::{Durability, FsError};
+use crate::sys::kept;
 
 /// How long a file with runs may be: some fifty thousand of them.
 const LONGEST: u64 = 256 << 20;

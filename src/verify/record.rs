@@ -13,8 +13,8 @@ use super::verdict::{Verdict, Word};
 use crate::host::Host;
 use crate::lock::model::{LockedEnv, Lockfile};
 use crate::pep::Sha256;
-use crate::sys::kept;
 use crate::sys::fs::{Durability, FsError};
+use crate::sys::kept;
 
 /// How long a file with a record may be: one of every framework, probe and device has a few thousand bytes.
 const LONGEST: u64 = 8 << 20;

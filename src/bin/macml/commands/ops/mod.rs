@@ -183,7 +183,7 @@ impl Word {
             Self::Name(name) => Answer { file: None, asked: vec![operators::ask(table, name, Overloads::All)] },
             Self::File { shown, text } => {
                 let ask = |name: &str| operators::ask(table, name, Overloads::Exact);
-                let names = operators::mentioned(text, &|name| !ask(name).rows.is_empty());
+                let names = operators::mentioned(text, &|name| operators::knows(table, name, Overloads::Exact));
                 Answer { file: Some(shown.clone()), asked: names.iter().map(|name| ask(name)).collect() }
             }
         }
