@@ -11,6 +11,10 @@ use super::shown;
 use crate::sys::Turn;
 use crate::sys::fs;
 use crate::sys::fs::{Durability, FsError};
+use crate::sys::kept;
+
+/// How long a file with runs may be: some fifty thousand of them.
+const LONGEST: u64 = 256 << 20;
 
 /// The runs that were kept.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -52,7 +56,7 @@ impl History {
     /// # Errors
     /// When there are some that cannot be read.
     pub fn read(project: &Path, env: &str) -> Result<Self, FsError> {
-        let bytes = fs::read_bytes(&Self::path(project, env))?.unwrap_or_default();
+        let bytes = kept::read(&Self::path(project, env), LONGEST)?.unwrap_or_default();
         Ok(Self::parse(&String::from_utf8_lossy(&bytes)))
     }
 
@@ -79,19 +83,19 @@ impl History {
     /// When it cannot be written.
     pub fn add(project: &Path, run: &Run, waiting: &mut dyn FnMut()) -> Result<(), FsError> {
         let path = Self::path(project, &run.env);
-        // `.macml` ignores itself in git, whoever makes it first.
-        fs::write_atomic(&project.join(".macml/.gitignore"), b"*\n", Durability::Cached)?;
+        // Whoever makes `.macml` first.
+        kept::ignore_in_git(&project.join(".macml"))?;
         let folder = path.parent().expect("a file lies in a folder");
         fs::create_folder(folder)?;
         let _turn = Turn::make(&folder.join(".lock"), waiting)?;
-        let mut bytes = fs::read_bytes(&path)?.unwrap_or_default();
+        let mut bytes = kept::read(&path, LONGEST)?.unwrap_or_default();
         // A line that was torn stays by itself, instead of tearing this one.
         if bytes.last().is_some_and(|last| *last != b'\n') {
             bytes.push(b'\n');
         }
         serde_json::to_writer(&mut bytes, run).expect("plain data with text keys");
         bytes.push(b'\n');
-        fs::write_atomic(&path, &bytes, Durability::Flushed).map(drop)
+        kept::write(&path, &bytes, Durability::Flushed)
     }
 
     /// Numbers the runs as [`Which::Number`] does, the last first.

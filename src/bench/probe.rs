@@ -145,8 +145,14 @@ impl Answer {
     /// Returns what broke; what was left out for want of time is told with the measurements.
     pub fn failure(&self) -> Option<Failure> {
         let Verdict { framework, device, .. } = self.verdict;
-        let worst = self.verdict.problems.iter().find(|problem| problem.word != Word::Incomplete)?;
-        Some(Failure { framework, device, word: worst.word, sentence: worst.sentence.clone() })
+        let worst = self.verdict.problems.iter().find(|problem| problem.word != Word::Incomplete);
+        let (word, sentence) = match worst {
+            Some(worst) => (worst.word, worst.sentence.clone()),
+            // What it was asked for it either measured, failed at or left out.
+            None if self.measurements.is_empty() => (Word::Garbage, "the probe ended without a single time".to_owned()),
+            None => return None,
+        };
+        Some(Failure { framework, device, word, sentence })
     }
 }
 
@@ -206,6 +212,12 @@ mod tests {
         let answer = read(&[MEASURED, skipped, DONE], Ended::Code(0));
         let left_out = answer.measurements[1].left_out.as_deref();
         assert_eq!((left_out, answer.failure()), (Some("not begun, because 150 s were over"), None));
+    }
+
+    #[test]
+    fn one_that_measures_nothing_has_not_answered() {
+        let failure = read(&[DONE], Ended::Code(0)).failure().unwrap();
+        assert_eq!((failure.word, &*failure.sentence), (Word::Garbage, "the probe ended without a single time"));
     }
 
     #[test]

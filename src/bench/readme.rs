@@ -240,6 +240,8 @@ fn escaped(text: &str) -> String {
                 out.push('\\');
                 out.push(character);
             }
+            // They turn the direction of writing.
+            '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
             control if control.is_control() => out.push(' '),
             other => out.push(other),
         }

@@ -50,9 +50,21 @@ class _Seen(object):
         self.shown = set()
         # Whether the program sees each, since nobody or it itself asked torch for more.
         self.always = True
+        # Whether Python asks here.
+        self.is_asked = False
+        # How torch is told to warn of each operator.
+        self.set_always = None
+
+    def tell_torch(self):
+        """Has torch warn of each operator only as long as nobody sees more than before by that."""
+        if self.set_always is not None:
+            self.set_always(self.is_asked or self.always)
 
     def match(self, text):
         try:
+            if text == TRIAL:
+                self.is_asked = True
+                return True
             return "back" in text and self._is_more(text)
         except Exception:
             return False
@@ -75,6 +87,9 @@ class _Seen(object):
             return False
         return True
 
+
+# A warning by which is found out whether Python asks here.
+TRIAL = "macml asks who is asked"
 
 SEEN = _Seen()
 
@@ -178,6 +193,20 @@ class _Filters(list):
         return list, (list(self),)
 
 
+class _Warnings(type(sys)):
+    """The module `warnings`, which tells when another list of filters takes the place of the one that asks here."""
+
+    def __setattr__(self, name, value):
+        super(_Warnings, self).__setattr__(name, value)
+        if name != "filters":
+            return
+        asks = isinstance(value, _Filters)
+        if SEEN.is_asked and not asks:
+            _note(trouble="the program put a list of its own at warnings.filters")
+        SEEN.is_asked = asks
+        SEEN.tell_torch()
+
+
 class _Value(bytes):
     """The value of a variable that nobody has set since."""
 
@@ -213,17 +242,17 @@ def _torch(torch):
     # torch says it of the first operator only. It shall of each, and nobody shall see more than before.
     c = torch._C
     if hasattr(c, "_set_warnAlways") and hasattr(c, "_get_warnAlways"):
-        set_always = c._set_warnAlways
+        SEEN.set_always = c._set_warnAlways
         SEEN.always = bool(c._get_warnAlways())
 
         def _set_warnAlways(always):
-            set_always(always)
+            SEEN.set_always(always)
             SEEN.always = bool(always)
-            set_always(True)
+            SEEN.tell_torch()
 
         c._set_warnAlways = _set_warnAlways
         c._get_warnAlways = lambda: SEEN.always
-        set_always(True)
+        SEEN.tell_torch()
 
 
 CHANGES = {"torch": _torch}
@@ -240,9 +269,30 @@ def _begin():
     import warnings
 
     if not isinstance(warnings.filters, _Filters):
-        warnings.filters = _Filters(warnings.filters)
+        before = warnings.filters
+        warnings.filters = _Filters(before)
+        _try(warnings)
+        if SEEN.is_asked:
+            warnings.__class__ = _Warnings
+        else:
+            # Nobody shall see more than without.
+            warnings.filters = before
+            _note(trouble="this Python does not ask its filters as others do")
     _note(python=sys.version.split()[0])
     _mark()
+
+
+def _try(warnings):
+    """Finds out whether this Python asks here; what it does instead shall be seen by nobody."""
+    show = warnings.showwarning
+    warnings.showwarning = lambda *args, **kwargs: None
+    try:
+        warnings.warn_explicit(TRIAL, Warning, "macml", 1)
+    except Exception:
+        # Filters may make it an error.
+        pass
+    finally:
+        warnings.showwarning = show
 
 
 if sys.version_info >= (3, 4):

@@ -74,6 +74,18 @@ struct Line {
     trouble: Option<String>,
 }
 
+impl Line {
+    /// Makes each text one line: it is shown within others.
+    fn flat(mut self) -> Self {
+        let late = self.late.iter_mut().flatten();
+        let texts = [&mut self.torch, &mut self.read, &mut self.said, &mut self.at, &mut self.trouble];
+        for text in texts.into_iter().flatten().chain(late) {
+            *text = text.chars().map(|one| if one.is_control() { ' ' } else { one }).collect();
+        }
+        self
+    }
+}
+
 fn there<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Option<String>>, D::Error> {
     Option::deserialize(from).map(Some)
 }
@@ -97,7 +109,11 @@ impl FallbackNotes {
     /// # Errors
     /// When the file cannot be read.
     pub fn read(&self) -> Result<Noted, FsError> {
-        let bytes = fs::read_start(&self.file, MOST)?.unwrap_or_default();
+        // The program knows where it is.
+        let bytes = match fs::kind(&self.file)? {
+            Some(fs::Kind::File) => fs::read_start(&self.file, MOST)?.unwrap_or_default(),
+            _ => Vec::new(),
+        };
         Ok(Noted::of(&String::from_utf8_lossy(&bytes)))
     }
 }
@@ -113,7 +129,7 @@ impl Noted {
     fn of(text: &str) -> Self {
         let mut noted = Self::default();
         // A process that was killed may have left half a line.
-        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()) {
+        for line in text.lines().filter_map(|line| serde_json::from_str::<Line>(line).ok()).map(Line::flat) {
             noted.pythons += usize::from(line.python.is_some());
             if let Some(version) = line.torch {
                 noted.loaded.push(Loaded { version, read: line.read.clone(), own: line.own });

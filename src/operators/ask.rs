@@ -11,6 +11,9 @@ use super::table::{Backend, Kernel, State, Table};
 /// From this likeness on, of 1, a name is taken for what was meant.
 const LIKE_ENOUGH: f64 = 0.75;
 
+/// How long a name may be that others are held against: those of operators have 60 letters at most.
+const LONGEST_LIKE: usize = 100;
+
 /// How many names are suggested for one that is unknown.
 const MOST_NEAR: usize = 3;
 
@@ -110,16 +113,26 @@ pub fn row(table: &Table, name: &Name) -> Row {
     }
 }
 
-/// Says what a name means: an operator, an overload, or a function of torch.
-pub fn ask(table: &Table, text: &str, overloads: Overloads) -> Asked {
+/// Returns whether a table has what a name means, without looking for others like it.
+pub fn knows(table: &Table, text: &str, overloads: Overloads) -> bool {
+    !meant(table, text, overloads).is_empty()
+}
+
+/// Finds the operators that a name means.
+fn meant(table: &Table, text: &str, overloads: Overloads) -> BTreeSet<Name> {
     let meant = |name: &Name| match (table.get(name), overloads) {
         (Some(_), Overloads::Exact) => vec![name.clone()],
         (Some(_), Overloads::All) if !name.overload().is_empty() => vec![name.clone()],
         _ if name.overload().is_empty() => table.overloads(name.base()).into_iter().cloned().collect(),
         _ => Vec::new(),
     };
-    let found = readings(text).into_iter().map(|names| names.iter().flat_map(meant).collect::<BTreeSet<_>>());
-    let names = found.into_iter().find(|names| !names.is_empty()).unwrap_or_default();
+    let mut found = readings(text).into_iter().map(|names| names.iter().flat_map(meant).collect::<BTreeSet<_>>());
+    found.find(|names| !names.is_empty()).unwrap_or_default()
+}
+
+/// Says what a name means: an operator, an overload, or a function of torch.
+pub fn ask(table: &Table, text: &str, overloads: Overloads) -> Asked {
+    let names = meant(table, text, overloads);
     let rows: Vec<Row> = names.iter().map(|name| row(table, name)).collect();
     let roots: BTreeSet<&str> = names.iter().map(Name::root).collect();
     let of_root = |ends: &[(&str, &str)]| {
@@ -204,7 +217,7 @@ fn near(table: &Table, text: &str) -> Vec<String> {
     // That a name may have a `_` before it is a guess, and no reason to suggest all that have one.
     let guess = |base: &String| base.starts_with('_') && !text.contains(base.as_str());
     let wanted = readings(text).into_iter().flatten().map(|name| name.base().to_owned());
-    let wanted = wanted.filter(|base| !guess(base)).collect::<Vec<_>>();
+    let wanted = wanted.filter(|base| base.len() <= LONGEST_LIKE && !guess(base)).collect::<Vec<_>>();
     let bases: BTreeSet<&str> = table.operators().map(|(name, _)| name.base()).collect();
     let likeness = |base: &str| wanted.iter().map(|one| strsim::jaro_winkler(one, base)).fold(0.0, f64::max);
     let mut all: Vec<(f64, &str)> = bases.into_iter().map(|base| (likeness(base), base)).collect();
@@ -306,6 +319,8 @@ mod tests {
         check("torch.nn.functional.unfold", All, &["im2col"], &[], Some(State::Gpu));
         check("mixed.other", All, &[], &[], None);
         check("no name", All, &[], &[], None);
+        assert!(knows(&table, "torch.linalg.svd", All) && !knows(&table, "torch.linalg.svdd", All));
+        assert_eq!(ask(&table, &"x".repeat(1_000_000), All).near, [""; 0]);
         assert_eq!(ask(&table, "torch.linalg.svdd", All).near.first().map(String::as_str), Some("linalg_svd"));
         let exceptions = ask(&table, "mixed", All);
         let exceptions = exceptions.exceptions().iter().map(|row| row.name.to_string()).collect::<Vec<_>>();

@@ -18,7 +18,9 @@ mod table;
 
 pub mod kernels;
 
-pub use ask::{Asked, Change, Comparison, Counts, Overloads, Row, ask, compare, counts, last, missing, row, together};
+pub use ask::{
+    Asked, Change, Comparison, Counts, Overloads, Row, ask, compare, counts, knows, last, missing, row, together,
+};
 pub use name::{Mentioned, Name, NameError, mentioned, readings, split};
 pub use table::{Backend, Kernel, Operator, State, Table, TableError};
 

@@ -120,16 +120,17 @@ pub enum Written {
 /// When a folder or the file cannot be written; the old file is then as it was.
 pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result<Written, FsError> {
     let failed = |cause| FsError { doing: "write", path: path.to_owned(), cause };
+    // A device may have no end, and a pipe none yet: neither is read, nor replaced. Of a pipe `/dev/stdout` is a link that
+    // cannot be followed, only opened.
+    if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        let mut file = std::fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+        file.write_all(bytes).map_err(failed)?;
+        return Ok(Written::Changed);
+    }
     // Renaming onto a link would put a plain file in its place.
     let link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     let place = if link { linked(path).map_err(failed)? } else { path.to_owned() };
     let old_mode = match std::fs::metadata(&place) {
-        // A device may have no end, and a pipe none yet: neither is read, nor replaced.
-        Ok(found) if !found.is_file() => {
-            let mut file = std::fs::OpenOptions::new().write(true).open(&place).map_err(failed)?;
-            file.write_all(bytes).map_err(failed)?;
-            return Ok(Written::Changed);
-        }
         Ok(found) if found.len() == bytes.len() as u64 && std::fs::read(&place).map_err(failed)? == bytes => {
             return Ok(Written::Unchanged);
         }
@@ -413,6 +414,14 @@ mod tests {
         assert_eq!(write_atomic(Path::new("/dev/null"), b"one", Durability::Flushed).unwrap(), Written::Changed);
         assert_eq!(write_atomic(Path::new("/dev/zero"), b"one", Durability::Flushed).unwrap(), Written::Changed);
         assert!(!std::fs::metadata("/dev/null").unwrap().is_file());
+        // What `/dev/stdout` leads to where that is a pipe.
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let path = format!("/dev/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&writer));
+        assert_eq!(write_atomic(Path::new(&path), b"one", Durability::Flushed).unwrap(), Written::Changed);
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "one");
         let round = folder.path().join("round");
         std::os::unix::fs::symlink("round", &round).unwrap();
         write_atomic(&round, b"one", Durability::Cached).unwrap_err();

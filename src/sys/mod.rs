@@ -10,6 +10,7 @@ pub mod fs;
 mod group;
 pub mod http;
 mod identity;
+pub mod kept;
 pub mod memory;
 mod own;
 mod partial;

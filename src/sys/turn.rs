@@ -32,11 +32,15 @@ impl Turn {
     /// # Errors
     /// When the file cannot be made or opened.
     pub fn make(path: &Path, waiting: &mut dyn FnMut()) -> Result<Self, FsError> {
-        use std::os::unix::fs::MetadataExt as _;
+        use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
         let error = |cause| FsError { doing: "lock", path: path.to_owned(), cause };
         let (begun, mut said) = (Instant::now(), false);
         loop {
-            let file = File::options().create(true).truncate(false).write(true).open(path).map_err(error)?;
+            // A pipe that stands there would be waited for.
+            let at_once = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).expect("it is a low bit");
+            let mut options = File::options();
+            options.create(true).truncate(false).write(true).custom_flags(at_once);
+            let file = options.open(path).map_err(error)?;
             let ours = file.metadata().map_err(error)?;
             let turn = Self::wait(file, begun, &mut said, waiting);
             match std::fs::metadata(path) {
@@ -100,6 +104,14 @@ mod tests {
         drop(first);
         let _second = second.join().unwrap();
         assert!(File::open(&path).unwrap().try_lock().is_err(), "the file that is there is the one that is locked");
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+        assert_eq!(Turn::make(&path, &mut || ()).unwrap_err().doing, "lock");
     }
 
     #[test]

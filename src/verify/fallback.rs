@@ -28,8 +28,9 @@ impl Said {
     /// Reads a warning or the message of an error, as it is or in a line that was printed.
     pub fn of(line: &str) -> Option<Self> {
         let said = |became, operator: &str| {
-            let named =
-                !operator.is_empty() && operator.len() <= LONGEST_NAME && !operator.contains(char::is_whitespace);
+            // `'aten::%s'` stands in a line of code that a traceback shows.
+            let sign = |c: char| c.is_ascii_alphanumeric() || "_.:".contains(c);
+            let named = !operator.is_empty() && operator.len() <= LONGEST_NAME && operator.chars().all(sign);
             named.then(|| Self { became, operator: operator.to_owned(), because: None })
         };
         let quoted = |before: &str, after: &str| {
@@ -153,6 +154,7 @@ mod tests {
             "the operator ' is not, and will fall back to run on the CPU",
             "Aten Op fallback from XPU to CPU happends.",
             "The operator 'aten::a b' is not currently implemented for the MPS device",
+            "raise NotImplementedError(\"The operator 'aten::%s' is not currently implemented for the MPS device\")",
             "The operator 'aten::x' is not currently implemented for the XPU device",
             "Could not run 'aten::x' with arguments from the 'CUDA' backend",
             "Falling back on CPU",

@@ -13,8 +13,11 @@ use super::verdict::{Verdict, Word};
 use crate::host::Host;
 use crate::lock::model::{LockedEnv, Lockfile};
 use crate::pep::Sha256;
-use crate::sys::fs;
 use crate::sys::fs::{Durability, FsError};
+use crate::sys::kept;
+
+/// How long a file with a record may be: one of every framework, probe and device has a few thousand bytes.
+const LONGEST: u64 = 8 << 20;
 
 /// What was verified of one environment. Another macml may have written it: one whose version is not this one's is not
 /// read.
@@ -102,7 +105,7 @@ impl Record {
     /// # Errors
     /// When there is one that cannot be read.
     pub fn read(project: &Path, env: &str) -> Result<Option<Self>, FsError> {
-        let Some(bytes) = fs::read_bytes(&Self::path(project, env))? else { return Ok(None) };
+        let Some(bytes) = kept::read(&Self::path(project, env), LONGEST)? else { return Ok(None) };
         let known = |record: &Self| record.version == Self::VERSION && record.env == env;
         Ok(serde_json::from_slice(&bytes).ok().filter(known))
     }
@@ -112,11 +115,10 @@ impl Record {
     /// # Errors
     /// When that is not possible.
     pub fn write(&self, project: &Path) -> Result<(), FsError> {
-        // `.macml` ignores itself in git, whoever makes it first.
-        fs::write_atomic(&project.join(".macml/.gitignore"), b"*\n", Durability::Cached)?;
+        // Whoever makes `.macml` first.
+        kept::ignore_in_git(&project.join(".macml"))?;
         let text = serde_json::to_string_pretty(self).expect("plain data with text keys") + "\n";
-        fs::write_atomic(&Self::path(project, &self.env), text.as_bytes(), Durability::Cached)?;
-        Ok(())
+        kept::write(&Self::path(project, &self.env), text.as_bytes(), Durability::Cached)
     }
 
     /// Adds what was found now to what is known: verdicts of the same framework, probe and device are replaced, and none

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fallback::{Became, Said};
 use super::protocol::{
-    AT, At, Check, DeviceSeen, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Training,
+    AT, At, Check, DeviceSeen, Done, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Training,
 };
 
 /// One run of a probe.
@@ -66,8 +66,8 @@ impl Transcript {
         let mut others = Vec::new();
         for line in stdout.lines() {
             match Event::of_line(line) {
-                Some(Ok(event)) => events.push(event),
-                Some(Err(_)) => {
+                Some(Ok(event)) if is_possible(&event) => events.push(flat(event)),
+                Some(_) => {
                     unreadable.get_or_insert_with(|| cut(line.split_once(PREFIX).map_or(line, |(_, rest)| rest)));
                 }
                 None => others.push(line),
@@ -204,6 +204,46 @@ fn as_tried<'a>(event: &'a Event, id: &str) -> Option<&'a Operator> {
     if let Event::Operator(operator) = event { Some(operator).filter(|one| one.id() == id) } else { None }
 }
 
+/// Returns whether a computation can have come to this: errors and times are not below zero.
+fn is_possible(event: &Event) -> bool {
+    let sizes = match event {
+        Event::Check(Check { max_abs, max_rel, seconds, .. }) => vec![*max_abs, *max_rel, Some(*seconds)],
+        Event::Training(Training { apart, device, cpu, .. }) => vec![*apart, Some(device.seconds), Some(cpu.seconds)],
+        Event::Operator(Operator { max_abs, max_rel, seconds, .. }) => vec![*max_abs, *max_rel, Some(*seconds)],
+        Event::Done(Done { seconds, .. }) => vec![Some(*seconds)],
+        _ => Vec::new(),
+    };
+    sizes.into_iter().flatten().all(|size| size >= 0.0)
+}
+
+/// Makes names one line each, since they are shown within lines; what a framework said may have more of them.
+fn flat(mut event: Event) -> Event {
+    let names = match &mut event {
+        Event::Hello(hello) => {
+            let versions = std::mem::take(&mut hello.versions).into_iter();
+            hello.versions = versions.map(|(name, version)| (one_line(&name), one_line(&version))).collect();
+            vec![&mut hello.system]
+        }
+        Event::Device(device) => device.id.iter_mut().chain(&mut device.name).collect(),
+        Event::At(at) => vec![&mut at.id],
+        Event::Check(check) => vec![&mut check.id],
+        Event::Training(training) => vec![&mut training.id],
+        Event::Skipped(skipped) => vec![&mut skipped.id],
+        Event::Fallback(fallback) => vec![&mut fallback.operator, &mut fallback.during],
+        Event::Planned(planned) => planned.operators.iter_mut().collect(),
+        Event::Operator(operator) => {
+            std::iter::once(&mut operator.name).chain(&mut operator.asked).chain(&mut operator.fallbacks).collect()
+        }
+        Event::CannotLoad(_) | Event::Done(_) => Vec::new(),
+    };
+    names.into_iter().for_each(|name| *name = one_line(name));
+    event
+}
+
+fn one_line(name: &str) -> String {
+    name.chars().take(LONGEST_LINE).map(|one| if one.is_control() { ' ' } else { one }).collect()
+}
+
 /// Cuts a line where people would not read on, and takes out what a terminal would obey.
 fn cut(line: &str) -> String {
     line.trim_end().chars().filter(|one| !one.is_control()).take(LONGEST_LINE).collect()
@@ -271,6 +311,28 @@ mod tests {
         assert_eq!(read.unreadable.as_deref(), Some("{\"event\":"));
         assert_eq!(read.printed, ["hello", "more", "one", "[31mtwo"]);
         assert_eq!(read.unfinished().unwrap().id, "import");
+    }
+
+    #[test]
+    fn a_name_cannot_leave_its_line() {
+        let hello = r#"{"event":"hello","protocol":1,"probe":"python","framework":"torch","versions":{"torch":"2\n\u001b[2J"},"system":"a\rb"}"#;
+        let device = r#"{"event":"device","available":true,"name":"GPU\nenv on mps: ok"}"#;
+        let at = r#"{"event":"at","id":"conv\n2d"}"#;
+        let lines = [hello, device, at].map(|event| format!("{PREFIX}{event}\n")).concat();
+        let read = read(&lines, "");
+        assert_eq!((read.version(), read.hello().unwrap().system.as_str()), (Some("2  [2J"), "a b"));
+        assert_eq!(read.device().unwrap().name.as_deref(), Some("GPU env on mps: ok"));
+        assert_eq!(read.unfinished().unwrap().id, "conv 2d");
+    }
+
+    #[test]
+    fn what_cannot_be_is_no_answer() {
+        let check = r#"{"event":"check","id":"product","type":"float32","elements":4"#;
+        for wrong in ["\"max-rel\":-1.0", "\"max-abs\":-1e308", "\"seconds\":-0.1"] {
+            let read = read(&format!("{PREFIX}{check},{wrong}}}\n"), "");
+            assert_eq!((read.events.len(), read.unreadable.is_some()), (0, true), "{wrong}");
+        }
+        assert_eq!(read(&format!("{PREFIX}{check},\"max-rel\":0.0}}\n"), "").events.len(), 1);
     }
 
     #[test]

@@ -281,3 +281,25 @@ fn an_environment_without_frameworks_is_told_so() {
         ["error: nothing in `default` can be measured", "hint: `macml bench` measures torch, tensorflow and mlx"];
     bench.run(&["--device", "cpu"]).says(2, &told);
 }
+
+#[test]
+fn what_was_measured_is_shown_even_where_it_cannot_be_kept() {
+    let bench = Bench::new();
+    let project = bench.0.project.path().to_owned();
+    std::fs::create_dir_all(project.join(".macml/bench/.lock")).unwrap();
+    let words = ["--device", "cpu"];
+    bench.run(&words).says(0, &["product 5000×5000", "warning: this run was not kept: could not lock", "; not kept"]);
+    let (code, report) = bench.json(&words);
+    assert_eq!((code, &report["verdict"], &report["kept"]), (0, &"measured".into(), &Value::Null));
+    std::fs::remove_dir(project.join(".macml/bench/.lock")).unwrap();
+    // Nor is what a link leads to written over.
+    std::fs::write(project.join("precious"), "mine\n").unwrap();
+    std::os::unix::fs::symlink("../../precious", project.join(".macml/bench/default.jsonl")).unwrap();
+    bench.run(&words).says(0, &["product 5000×5000", "this run was not kept: could not write", "it is a link"]);
+    assert_eq!(std::fs::read_to_string(project.join("precious")).unwrap(), "mine\n");
+    std::fs::remove_file(project.join(".macml/bench/default.jsonl")).unwrap();
+    let page = [&words[..], &["--html", ".macml"]].concat();
+    bench.run(&page).says(2, &["product 5000×5000", "; kept in", "error: could not write"]);
+    let (code, report) = bench.json(&page);
+    assert_eq!((code, &report["verdict"], report["runs"].as_array().unwrap().len()), (2, &"error".into(), 1));
+}

@@ -109,9 +109,12 @@ impl Printer {
 }
 
 /// Takes control characters out of text, parts of which come from indexes and wheels: on a terminal they could move the
-/// cursor, change its title or hide a line. Line feeds, tabs and plain colours stay.
+/// cursor, change its title or hide a line. What turns the direction of writing goes too: it makes a text look like another
+/// one. Line feeds, tabs and plain colours stay.
 fn harmless(text: &str) -> Cow<'_, str> {
-    let stray = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let turns =
+        |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let stray = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || turns(c);
     if !text.contains(stray) {
         return Cow::Borrowed(text);
     }
@@ -160,5 +163,6 @@ mod tests {
         check("up\x1b[2A\x1b[2K\r", "up\u{fffd}[2A\u{fffd}[2K\u{fffd}");
         check("hidden\x1b[8m \x1b[", "hidden\u{fffd}[8m \u{fffd}[");
         check("c1 \u{9b}2J", "c1 \u{fffd}2J");
+        check("\u{202e}ko\u{2069}", "\u{fffd}ko\u{fffd}");
     }
 }

@@ -380,3 +380,67 @@ fn what_is_left_running_is_not_waited_for() {
     let run = made.run(&[REPORT, "sh", "-c", "exec 2>&-; sleep 0.1; echo on; exit 4"]);
     assert_eq!((run.code, run.stdout.as_str()), (4, "on\n"));
 }
+
+#[test]
+fn a_list_of_the_program_s_own_is_told_and_the_program_sees_no_more() {
+    let made = Made::new("");
+    torch(&made);
+    let check = |before: &str, after: &str| {
+        let caught =
+            "for name in ('one', 'two'):\n  try: torch.run(name)\n  except UserWarning as error: print(error)\n";
+        made.project.write("train.py", &format!("import warnings\n{before}\nimport torch\n{after}\n{caught}"));
+        let plain = made.run_with(&[("PYTORCH_ENABLE_MPS_FALLBACK", "1")], &["python", "train.py"]);
+        let run = made.run(&[REPORT, "python", "train.py"]);
+        assert_eq!((run.code, &run.stdout), (plain.code, &plain.stdout));
+        assert_eq!(run.stdout.matches("aten::").count(), 1, "{}", run.stdout);
+        let trouble = "warning: fallbacks may be missing: the program put a list of its own at warnings.filters\n";
+        assert!(run.stderr.ends_with(trouble), "{}", run.stderr);
+    };
+    let own = "saved = warnings.filters; warnings.filters = [('error', None, Warning, None, 0)]";
+    check(own, "");
+    check("", own);
+    // Once it put back what was there, all is seen again.
+    check("", &format!("{own}\nwarnings.filters = saved; warnings.simplefilter('error')"));
+}
+
+#[test]
+fn a_python_that_asks_nobody_is_left_as_it_is() {
+    let made = Made::new("");
+    torch(&made);
+    // The same in Python alone, which goes through the list as any program does. From 3.14 on it lies elsewhere.
+    let theirs = made.run(&["python", "-c", "import warnings; print(open(warnings.__file__).read())"]).stdout;
+    let alone = theirs.replace("from _warnings import", "from _no_warnings import");
+    if alone == theirs {
+        return;
+    }
+    made.project.write("path/warnings.py", &alone);
+    let path = made.root.join("path").display().to_string();
+    made.project.write("train.py", "import torch\ntorch.run('one'); torch.run('two'); torch.run('one')\n");
+    let vars = [("PYTHONPATH", &*path), ("PYTORCH_ENABLE_MPS_FALLBACK", "1")];
+    let plain = made.run_with(&vars, &["python", "train.py"]);
+    let run = made.run_with(&vars, &[REPORT, "python", "train.py"]);
+    let (own, told) = split(&run.stderr);
+    assert_eq!((run.code, own), (0, plain.stderr));
+    assert!(told.contains("aten::one") && !told.contains("aten::two"), "{told}");
+    assert!(told.contains("fallbacks may be missing: this Python does not ask its filters as others do"), "{told}");
+}
+
+#[test]
+fn hostile_notes_are_neither_waited_for_nor_obeyed() {
+    let made = Made::new("");
+    let run = |code: &str| {
+        made.run(&[REPORT, "python", "-c", &format!("import json, os\npath = os.environ['MACML_FALLBACKS']\n{code}")])
+    };
+    let said =
+        "The operator 'aten::one' is not currently supported on the MPS backend and will fall back to run on the CPU";
+    let forged = run(&format!(
+        "with open(path, 'ab') as file:\n  file.write(b'\\xff\\n[]\\n' + b'[' * 100000 + b'\\n')\n  \
+         file.write(json.dumps({{'process': 1, 'said': \"{said}\", 'at': 'x\\x1b[2J\\nwarning: forged:1'}}).encode())"
+    ));
+    assert_eq!(forged.code, 0);
+    assert!(forged.stderr.contains("  aten::one  at x [2J warning: forged:1\n"), "{}", forged.stderr);
+    for instead in ["os.mkfifo(path)", "os.symlink('/dev/zero', path)", "os.mkdir(path)"] {
+        let run = run(&format!("os.remove(path)\n{instead}"));
+        run.says(0, &["note: no Python could be looked into"]);
+    }
+}

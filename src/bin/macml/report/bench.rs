@@ -306,6 +306,11 @@ impl Report {
         Self { runs, ..Self::new(Verdict::Listed, 0) }
     }
 
+    /// Makes the report of the same, where a file could not be written.
+    pub(crate) fn but(self, error: &CommandError) -> Self {
+        Self { verdict: Verdict::Error, exit_code: error.kind.code(), error: Some(ReportedError::new(error)), ..self }
+    }
+
     /// Makes the report of a run without an answer.
     pub(crate) fn failed(error: &CommandError) -> Self {
         Self { error: Some(ReportedError::new(error)), ..Self::new(Verdict::Error, error.kind.code()) }

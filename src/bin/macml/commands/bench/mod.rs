@@ -148,11 +148,11 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
         true => list(args, context, printer).map(Answer::Listed),
         false => measure(args, context, printer).map(|outcome| Answer::Measured(Box::new(outcome))),
     };
-    let answer = answer.and_then(|answer| draw(args, &answer, context, printer).map(|()| answer));
     if let Err(error) = &answer {
         error.show(printer);
     }
-    let report = match &answer {
+    let drawn = answer.as_ref().map_or(Ok(()), |answer| draw(args, answer, context, printer));
+    let mut report = match &answer {
         Ok(Answer::Measured(outcome)) => {
             tell(outcome, printer);
             Report::measured(outcome)
@@ -160,12 +160,19 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
         Ok(Answer::Listed(history)) => Report::listed(history),
         Err(error) => Report::failed(error),
     };
+    if let Err(error) = &drawn {
+        // What was measured was measured.
+        report = report.but(error);
+    }
     let written = match (format, &answer) {
         (FormatArg::Json, _) => printer.data(&report::text(&report)),
         (FormatArg::Text, Ok(Answer::Measured(outcome))) => printer.result(&text::outcome(outcome, context)),
         (FormatArg::Text, Ok(Answer::Listed(history))) => printer.result(&text::listed(history)),
         (FormatArg::Text, Err(_)) => Ok(()),
     };
+    if let Err(error) = &drawn {
+        error.show(printer);
+    }
     error::finish(written, report.exit_code, printer)
 }
 
@@ -270,7 +277,13 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     }
     let comparison = earlier.map(|earlier| bench::compare(earlier, &run));
     let kept = match &inside {
-        Some(inside) if !args.no_save && run.has_answers() => Some(keep(inside, &run, printer)?),
+        // Measuring took minutes: what came of it is shown in any case.
+        Some(inside) if !args.no_save && run.has_answers() => keep(inside, &run, printer)
+            .inspect_err(|error| {
+                let why = [vec![error.source.to_string()], error.causes()].concat().join(": ");
+                printer.aside(&format!("{}: this run was not kept: {why}\n", styled(WARN, "warning")));
+            })
+            .ok(),
         _ => None,
     };
     Ok(Outcome { run, device, kept, comparison, seconds: begun.elapsed().as_secs_f64(), history })
