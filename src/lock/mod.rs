@@ -50,6 +50,7 @@ pub mod model;
 
 pub mod format;
 pub mod parse;
+mod table;
 
 pub mod build;
 pub mod conflict;
