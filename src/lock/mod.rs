@@ -61,6 +61,8 @@ pub mod pins;
 pub mod diff;
 pub mod satisfies;
 
+pub mod foreign;
+
 pub use build::{Answer, build, with_envs};
 pub use diff::{Diff, diff};
 pub use error::{BuildError, Error, FormatError, Problem};

@@ -162,4 +162,16 @@ impl<'a, 'i> Table<'a, 'i> {
         };
         self.items(key)?.unwrap_or_default().into_iter().map(table).collect()
     }
+
+    pub(in crate::lock) fn table(&self, key: &'static str, what: &'static str) -> Result<Option<Self>, Fail> {
+        let Some(found) = self.get(key) else { return Ok(None) };
+        self.of(found, key).map(|table| Some(Self { what, ..table }))
+    }
+
+    pub(in crate::lock) fn of(&self, item: &'a Spanned<DeValue<'i>>, key: &'static str) -> Result<Self, Fail> {
+        match item.get_ref() {
+            DeValue::Table(keys) => Ok(Self { keys, span: item.span(), what: key, unknown: self.unknown }),
+            _ => Err((item.span(), Problem::Type { key, wanted: "a table" })),
+        }
+    }
 }
