@@ -77,6 +77,8 @@ mod live_native;
 mod knowledge_evidence;
 // macml and uv on the same real lists.
 mod uv_agreement;
+// What macml reads in uv's locks, against uv and `packaging` (live).
+mod foreign_agreement;
 // `macml sync` through the binary: environments and trees, what stands against them, kills.
 mod sync;
 // `macml ops`: what is told of torch's operators, what is read of its wheel, and what stands in the way.

@@ -80,8 +80,9 @@ pub(super) fn place(table: &Table<'_, '_>, name: &'static str) -> Result<Place, 
         (text.to_owned(), None, span)
     };
     match own {
-        Some((text, span)) => Ok(Place { name: text.to_owned(), path, span }),
-        None => Ok(Place { name: file, path, span }),
+        // uv writes names in lower case here; the index has the file under the name in the address.
+        Some((text, span)) if !file.eq_ignore_ascii_case(text) => Ok(Place { name: text.to_owned(), path, span }),
+        _ => Ok(Place { name: file, path, span }),
     }
 }
 

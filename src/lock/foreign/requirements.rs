@@ -191,7 +191,8 @@ impl Reader<'_> {
             };
             match option.as_str() {
                 "-r" | "--requirement" | "-c" | "--constraint" => {
-                    let role = if option.contains('c') && option != "-r" { Role::Constraints } else { role };
+                    let limits = matches!(option.as_str(), "-c" | "--constraint");
+                    let role = if limits { Role::Constraints } else { role };
                     let named = value()?;
                     self.include(path, line, &option, &named, role, stack)?;
                 }
