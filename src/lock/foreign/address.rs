@@ -13,8 +13,10 @@ pub struct Address(String);
 
 impl Address {
     /// Reads an address and forgets what could be a secret in it; `None` when the text is none.
+    ///
+    /// What has no host, such as `me:secret@host`, is none: nobody can tell which part of it is the secret.
     pub fn of(text: &str) -> Option<Self> {
-        Url::parse(text).ok().map(|url| Self(shown(&url)))
+        Url::parse(text).ok().filter(|url| !url.cannot_be_a_base()).map(|url| Self(shown(&url)))
     }
 
     /// Returns the text.

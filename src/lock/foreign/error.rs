@@ -66,11 +66,15 @@ impl Error {
     }
 }
 
+/// Overwrites what could be a secret in a path or address.
+pub(super) fn without_secrets(text: &str) -> String {
+    Source { name: String::new(), text: text.to_owned() }.masked().text
+}
+
 /// Overwrites what could be a secret, and shortens what nobody reads to its end.
 pub(super) fn masked(text: &str) -> String {
     const LONGEST: usize = 400;
-    let text = Source { name: String::new(), text: text.to_owned() }.masked().text;
-    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let plain: String = without_secrets(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match plain.char_indices().nth(LONGEST) {
         Some((at, _)) => format!("{}…", &plain[..at]),
         None => plain,

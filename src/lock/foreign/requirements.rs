@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::pep::{Marker, PackageName, Requirement, RequirementSource, Sha256, Version, WheelName};
 
 use super::address::{Address, last_part};
-use super::error::{Error, masked};
+use super::error::{Error, masked, without_secrets};
 use super::file::MOST_BYTES;
 use super::model::{Archive, Folder, ForeignLock, Format, Origin, Release, Wheel};
 use super::pieces::MOST_RELEASES;
@@ -392,9 +392,9 @@ fn of_file(text: &str, name: Option<&PackageName>, editable: Editable) -> Result
         read.origin = Origin::Url(address);
         parts
     } else {
-        let path = plain.split('[').next().unwrap_or_default();
-        read.origin = Origin::Path(path.to_owned());
-        (last_part(path).to_owned(), path.to_owned())
+        let path = without_secrets(plain.split('[').next().unwrap_or_default());
+        read.origin = Origin::Path(path.clone());
+        (last_part(&path).to_owned(), path)
     };
     if file.ends_with(".whl") {
         let wheel: WheelName = file.parse().map_err(|error| format!("{error}"))?;
@@ -423,7 +423,7 @@ fn repository(address: &str) -> Origin {
     };
     let whole = |revision: &&str| revision.len() == 40 && revision.bytes().all(|byte| byte.is_ascii_hexdigit());
     let commit = revision.filter(whole).map(str::to_owned);
-    let address = Address::of(plain).map_or_else(|| masked(plain), |address| address.to_string());
+    let address = Address::of(plain).map_or_else(|| without_secrets(plain), |address| address.to_string());
     Origin::Repository { address, commit }
 }
 

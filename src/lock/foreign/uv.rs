@@ -13,7 +13,7 @@ use crate::lock::error::Problem;
 use crate::lock::table::{self, Fail, Table, Unknown, value};
 use crate::pep::{ExtraName, PackageName, Sha256, Version};
 
-use super::error::Error;
+use super::error::{Error, without_secrets};
 use super::model::{Archive, Edge, Folder, ForeignLock, Format, Graph, Item, Node, Origin, Part, Release, Wheel};
 use super::pieces::{self, Lines, MOST_RELEASES};
 use super::told::{Note, Told};
@@ -166,7 +166,7 @@ fn read_source(source: &Table<'_, '_>) -> Result<Origin, Fail> {
         let Some((text, span)) = source.text(key)? else { continue };
         return Ok(match key {
             "registry" if text.contains("://") => Origin::Index(pieces::address(text, span, "registry")?),
-            "registry" => Origin::LocalIndex(text.to_owned()),
+            "registry" => Origin::LocalIndex(without_secrets(text)),
             "git" => {
                 let commit = text.rsplit_once('#').map(|(_, commit)| commit.to_owned());
                 let address = pieces::address(text, span, "git")?;

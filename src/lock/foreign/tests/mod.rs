@@ -152,5 +152,7 @@ fn addresses_are_kept_without_secrets() {
         "https://host.example/a/torch-2.8.0%2Bcpu.whl /a/torch-2.8.0%2Bcpu.whl"
     );
     assert_eq!(address.file_name(), "torch-2.8.0+cpu.whl");
-    assert_eq!(Address::of("not an address"), None);
+    for text in ["not an address", "me:s3cret@host.example"] {
+        assert_eq!(Address::of(text), None, "{text}");
+    }
 }
