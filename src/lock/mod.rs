@@ -44,6 +44,11 @@
 //!
 //! A file with git's conflict markers, or one that was damaged, is never an obstacle: it is solved afresh, and what
 //! can be made out of it ([`Pins`]) is what the new answer stays close to. Only a newer version stops everything.
+//!
+//! # Locks of other tools
+//!
+//! [`foreign`] reads those of projects that keep uv or pip. They are looked at and never written, and no answer of macml
+//! stays close to them.
 
 pub mod error;
 pub mod model;

@@ -88,7 +88,7 @@ pub enum Refusal {
     #[error("the lock is for Python {requires}, not for {python}")]
     Python {
         /// `requires-python` of the lock.
-        requires: Specifiers,
+        requires: Box<Specifiers>,
         /// The Python that was asked for.
         python: String,
     },
@@ -100,7 +100,7 @@ pub enum Refusal {
         /// The package.
         name: PackageName,
         /// What it asks for.
-        requires: Specifiers,
+        requires: Box<Specifiers>,
         /// The Python that was asked for.
         python: String,
     },

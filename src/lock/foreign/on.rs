@@ -123,7 +123,7 @@ impl ForeignLock {
     /// When the lock is not for them, what was asked for is not in it, or it does not say which of two releases is meant.
     pub fn on(&self, machine: &Machine, choice: &Choice) -> Result<Selection<'_>, Refusal> {
         if let Some(requires) = self.requires_python.as_ref().filter(|requires| !machine.admitted_by(requires)) {
-            return Err(Refusal::Python { requires: requires.clone(), python: machine.python() });
+            return Err(Refusal::Python { requires: Box::new(requires.clone()), python: machine.python() });
         }
         let env = machine.env();
         let wanted = self.wanted(choice)?;
@@ -159,7 +159,7 @@ impl ForeignLock {
                 return Err(Refusal::PackagePython {
                     place,
                     name,
-                    requires: requires.clone(),
+                    requires: Box::new(requires.clone()),
                     python: machine.python(),
                 });
             }

@@ -51,14 +51,14 @@ fn cut_and_damaged_files_end_in_an_answer_or_one_error() {
 #[test]
 fn circles_and_deep_chains_end() {
     soon("a long chain of dependencies", || {
-        let mut text = "version = 1\n".to_owned();
-        for at in 0..5000 {
+        let package = |at: usize| {
             let source = if at == 0 { "{ virtual = \".\" }" } else { "{ registry = \"x\" }" };
-            text += &format!(
-                "[[package]]\nname = \"p{at}\"\nversion = \"1\"\nsource = {source}\ndependencies = [{{ name = \"p{}\" }}]\n",
-                (at + 1) % 5000
-            );
-        }
+            let next = (at + 1) % 5000;
+            format!(
+                "[[package]]\nname = \"p{at}\"\nversion = \"1\"\nsource = {source}\ndependencies = [{{ name = \"p{next}\" }}]\n"
+            )
+        };
+        let text = format!("version = 1\n{}", (0..5000).map(package).collect::<String>());
         let lock = uv_lock(&text).unwrap();
         assert_eq!(lock.on(&machine("14.0", "3.12"), &Choice::default()).unwrap().packages.len(), 5000);
     });
