@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::index::builtin;
 use crate::pep::ExtraName;
+use crate::sys::fs::{Durability, write_atomic};
 use crate::target::{Floor, Platform, Target};
 
 use super::*;
@@ -124,7 +125,7 @@ fn texts_are_decoded_as_other_tools_write_them() {
 #[test]
 fn files_are_read_from_disk_and_locks_of_others_are_named() {
     let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &[u8]| std::fs::write(folder.path().join(name), text).unwrap();
+    let write = |name: &str, text: &[u8]| write_atomic(&folder.path().join(name), text, Durability::Cached).unwrap();
     write("requirements.txt", b"-r base.txt\nsix==1.16.0\n");
     write("base.txt", b"idna==3.7\n");
     write("poetry.lock", b"");
@@ -138,8 +139,7 @@ fn files_are_read_from_disk_and_locks_of_others_are_named() {
     assert_eq!(error.hint(), Some("write a requirements file with `poetry export` and name that"));
     assert!(matches!(read("none.txt"), Err(Error::Absent(_))));
     assert!(read("broken.txt").unwrap_err().to_string().ends_with("line 2: it is no text in UTF-8"));
-    let file = std::fs::File::create(folder.path().join("large.txt")).unwrap();
-    file.set_len(super::file::MOST_BYTES + 1).unwrap();
+    write("large.txt", &vec![b'#'; super::file::MOST_BYTES as usize + 1]);
     assert!(matches!(read("large.txt"), Err(Error::TooLarge { .. })));
 }
 
