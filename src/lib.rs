@@ -62,7 +62,7 @@
 //! | [`manifest`] | stage 1, what the user asked for |
 //! | [`index`] | stage 2, what exists: pages, metadata, mirrors, cache; and locked wheels, whole and checked |
 //! | [`resolve`] | stage 3, which versions, or why none |
-//! | [`lock`] | stage 4, the lockfile: read, write, compare |
+//! | [`lock`] | stage 4, the lockfile: read, write, compare; and locks of other tools, which are only read |
 //! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
 //! | [`cache`] | everything below the cache folder together: how much it is, what of it goes |
 //! | [`environment`] | environments on disk: generations, the link to the one that counts, their stamp, who is trusted |

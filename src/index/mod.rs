@@ -41,3 +41,4 @@ pub use fault::IndexError;
 pub use foreign::foreign_settings;
 pub use members::{MemberAnswer, Members};
 pub use online::OnlineSource;
+pub use simple::percent_decoded;

@@ -330,7 +330,7 @@ fn is_distribution(filename: &str) -> bool {
 }
 
 /// Resolves `%2B` and its like.
-pub(super) fn percent_decoded(text: &str) -> String {
+pub fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut at = 0;

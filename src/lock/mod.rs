@@ -44,12 +44,18 @@
 //!
 //! A file with git's conflict markers, or one that was damaged, is never an obstacle: it is solved afresh, and what
 //! can be made out of it ([`Pins`]) is what the new answer stays close to. Only a newer version stops everything.
+//!
+//! # Locks of other tools
+//!
+//! [`foreign`] reads those of projects that keep uv or pip. They are looked at and never written, and no answer of macml
+//! stays close to them.
 
 pub mod error;
 pub mod model;
 
 pub mod format;
 pub mod parse;
+mod table;
 
 pub mod build;
 pub mod conflict;
@@ -59,6 +65,8 @@ pub mod pins;
 
 pub mod diff;
 pub mod satisfies;
+
+pub mod foreign;
 
 pub use build::{Answer, build, with_envs};
 pub use diff::{Diff, diff};

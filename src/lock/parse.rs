@@ -1,14 +1,9 @@
 //! Text to model: reads macml.lock strictly. What passes here can be installed as it stands.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
-use std::str::FromStr;
 
-use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
-use crate::diag::source::Source;
 use crate::manifest::model::{Gpu, Wheels};
 use crate::pep::{ExtraName, PackageName, Sha256, Version, WheelName};
 use crate::resolve::resolution::Origin;
@@ -17,34 +12,14 @@ use crate::target::{Floor, Platform};
 use super::error::{FormatError, Problem};
 use super::format::{self, EDGES_KEYS, ENV_KEYS, PACKAGE_KEYS, TOP_KEYS, WHEEL_KEYS};
 use super::model::{EdgesIn, LockedEnv, LockedPackage, LockedRef, LockedWheel, Lockfile};
+use super::table::{self, Fail, Span, Table, Unknown, value};
 
 /// Parses the text of a lockfile.
 ///
 /// # Errors
 /// The first thing that is wrong with it, with its place.
 pub fn parse(text: &str) -> Result<Lockfile, FormatError> {
-    let reader = |(span, problem)| locate(text, span, problem);
-    let document = DeTable::parse(text).map_err(|error| {
-        let span = error.span().unwrap_or_default();
-        reader((span, Problem::Syntax(error.message().to_owned())))
-    })?;
-    read_file(document.get_ref()).map_err(reader)
-}
-
-type Span = std::ops::Range<usize>;
-type Fail = (Span, Problem);
-
-fn locate(text: &str, span: Span, problem: Problem) -> FormatError {
-    let source = Source { name: String::new(), text: text.to_owned() };
-    let (line, column) = source.line_column(span.start);
-    FormatError { line, column, problem }
-}
-
-/// Whether keys that the format does not have are passed over.
-#[derive(Clone, Copy)]
-enum Unknown {
-    Refused,
-    PassedOver,
+    table::document(text, read_file)
 }
 
 fn read_file(document: &DeTable<'_>) -> Result<Lockfile, Fail> {
@@ -293,124 +268,4 @@ fn read_wheel(table: &Table<'_, '_>, name: &PackageName, version: &Version) -> R
     }
     let (size, _) = table.need(table.number("size")?, "size")?;
     Ok(LockedWheel { file, size, sha256: table.need_value("sha256")? })
-}
-
-fn value(span: Span, key: &'static str, reason: &str) -> Fail {
-    (span, Problem::Value { key, reason: reason.to_owned() })
-}
-
-/// One table of the file, asked for its keys by type.
-#[derive(Clone)]
-struct Table<'a, 'i> {
-    keys: &'a DeTable<'i>,
-    span: Span,
-    /// How a message calls it.
-    what: &'static str,
-    unknown: Unknown,
-}
-
-impl<'a, 'i> Table<'a, 'i> {
-    fn only(&self, known: &[&str]) -> Result<(), Fail> {
-        if matches!(self.unknown, Unknown::PassedOver) {
-            return Ok(());
-        }
-        // The first by place, not by name.
-        let foreign = self.keys.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
-        match foreign.min_by_key(|key| key.span().start) {
-            Some(key) => {
-                let problem = Problem::UnknownKey { table: self.what, key: key.get_ref().to_string() };
-                Err((key.span(), problem))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn get(&self, key: &'static str) -> Option<&'a Spanned<DeValue<'i>>> {
-        self.keys.get(key)
-    }
-
-    fn need<T>(&self, found: Option<T>, key: &'static str) -> Result<T, Fail> {
-        found.ok_or_else(|| (self.span.clone(), Problem::Missing { table: self.what, key }))
-    }
-
-    fn text(&self, key: &'static str) -> Result<Option<(&'a str, Span)>, Fail> {
-        let Some(found) = self.get(key) else { return Ok(None) };
-        match found.get_ref() {
-            DeValue::String(text) => Ok(Some((text, found.span()))),
-            _ => Err((found.span(), Problem::Type { key, wanted: "a string" })),
-        }
-    }
-
-    fn need_text(&self, key: &'static str) -> Result<(&'a str, Span), Fail> {
-        self.need(self.text(key)?, key)
-    }
-
-    fn value<T: FromStr<Err: Display>>(&self, key: &'static str) -> Result<Option<T>, Fail> {
-        let Some((text, span)) = self.text(key)? else { return Ok(None) };
-        text.parse().map(Some).map_err(|error| value(span, key, &format!("{error}")))
-    }
-
-    fn need_value<T: FromStr<Err: Display>>(&self, key: &'static str) -> Result<T, Fail> {
-        self.need(self.value(key)?, key)
-    }
-
-    fn choice<T: Copy>(&self, key: &'static str, choices: &[(&str, T)]) -> Result<Option<T>, Fail> {
-        let Some((text, span)) = self.text(key)? else { return Ok(None) };
-        let words: Vec<_> = choices.iter().map(|(word, _)| format!("`{word}`")).collect();
-        let found = choices.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
-        found.map(Some).ok_or_else(|| value(span, key, &format!("`{text}` is not {}", words.join(" or "))))
-    }
-
-    fn number(&self, key: &'static str) -> Result<Option<(u64, Span)>, Fail> {
-        let Some(found) = self.get(key) else { return Ok(None) };
-        let number = match found.get_ref() {
-            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix()).ok(),
-            _ => None,
-        };
-        // TOML's own integers end there.
-        let number = number.filter(|number| *number <= i64::MAX as u64);
-        let wrong = || (found.span(), Problem::Type { key, wanted: "a whole number" });
-        number.map(|number| Some((number, found.span()))).ok_or_else(wrong)
-    }
-
-    fn items(&self, key: &'static str) -> Result<Option<Vec<&'a Spanned<DeValue<'i>>>>, Fail> {
-        let Some(found) = self.get(key) else { return Ok(None) };
-        match found.get_ref() {
-            DeValue::Array(items) => Ok(Some(items.iter().collect())),
-            _ => Err((found.span(), Problem::Type { key, wanted: "an array" })),
-        }
-    }
-
-    fn texts(&self, key: &'static str) -> Result<Option<Vec<(&'a str, Span)>>, Fail> {
-        let Some(items) = self.items(key)? else { return Ok(None) };
-        let text = |item: &'a Spanned<DeValue<'i>>| match item.get_ref() {
-            DeValue::String(text) => Ok((Cow::as_ref(text), item.span())),
-            _ => Err((item.span(), Problem::Type { key, wanted: "an array of strings" })),
-        };
-        items.into_iter().map(text).collect::<Result<_, _>>().map(Some)
-    }
-
-    fn plain_texts(&self, key: &'static str) -> Result<Vec<String>, Fail> {
-        Ok(self.texts(key)?.unwrap_or_default().into_iter().map(|(text, _)| text.to_owned()).collect())
-    }
-
-    fn names(&self, key: &'static str) -> Result<Vec<PackageName>, Fail> {
-        let mut names: Vec<PackageName> = Vec::new();
-        for (text, span) in self.texts(key)?.unwrap_or_default() {
-            let name = text.parse().map_err(|error| value(span.clone(), key, &format!("{error}")))?;
-            if names.contains(&name) {
-                return Err((span, Problem::Duplicate { what: format!("`{name}`") }));
-            }
-            names.push(name);
-        }
-        Ok(names)
-    }
-
-    fn tables(&self, key: &'static str, what: &'static str) -> Result<Vec<Self>, Fail> {
-        let table = |item: &'a Spanned<DeValue<'i>>| match item.get_ref() {
-            DeValue::Table(keys) => Ok(Self { keys, span: item.span(), what, unknown: self.unknown }),
-            _ => Err((item.span(), Problem::Type { key, wanted: "an array of tables" })),
-        };
-        self.items(key)?.unwrap_or_default().into_iter().map(table).collect()
-    }
 }

@@ -6,8 +6,8 @@
 //! * `*` alone is the set of specifiers that admits everything.
 //! * Numbers end at 64 bits; names are ASCII and neither begin nor end in `-`, `_` or `.`, in wheel names too.
 //! * A requirement is one line, without control characters; a wheel's file name has no blanks or slashes either.
-//! * A marker compares a variable with a text, never two of a kind; `extras` and `dependency_groups` belong to
-//!   lockfiles; a text in a marker holds no backslash. Comparisons that `packaging` answers with an error are false.
+//! * A marker compares a variable with a text, never two of a kind; `extras` and `dependency_groups` are read in markers
+//!   of lockfiles only; a text in a marker holds no backslash. Comparisons that `packaging` answers with an error are false.
 
 pub mod hash;
 pub mod name;
@@ -28,7 +28,7 @@ pub mod metadata;
 mod tests;
 
 pub use hash::Sha256;
-pub use marker::{Marker, MarkerEnv, Truth, Variable};
+pub use marker::{Asked, Marker, MarkerEnv, Truth, Variable};
 pub use metadata::Metadata;
 pub use name::{ExtraName, PackageName};
 pub use range::{Point, VersionRange};

@@ -237,7 +237,7 @@ fn line(root: &Root) -> String {
 }
 
 /// Installs uv from PyPI below `target/`, once.
-fn install_uv() -> PathBuf {
+pub(crate) fn install_uv() -> PathBuf {
     let venv = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uv");
     let uv = venv.join("bin/uv");
     if !uv.is_file() {

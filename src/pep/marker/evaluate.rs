@@ -8,6 +8,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Asked;
 use super::Compare;
 use super::Expr;
 use super::Marker;
@@ -29,6 +30,11 @@ type Triple = [u64; 3];
 impl Marker {
     /// Evaluates for `env`; `extras` are the extras asked for (`extra == "…"` is false when there are none).
     pub fn evaluate(&self, env: &MarkerEnv, extras: &[ExtraName]) -> Truth {
+        self.evaluate_asked(env, Asked { extras, groups: &[] })
+    }
+
+    /// Evaluates for `env` and what is `asked` of the lockfile that the marker stands in.
+    pub fn evaluate_asked(&self, env: &MarkerEnv, asked: Asked<'_>) -> Truth {
         let (mut patches, mut releases) = (None, None);
         self.root.visit(&mut |compare| {
             let line = match compare.variable {
@@ -45,11 +51,11 @@ impl Marker {
         let patches = patches.flatten().map_or_else(Vec::new, Line::values);
         let releases = releases.flatten().map_or_else(Vec::new, Line::values);
         if patches.len().max(1) * releases.len().max(1) > MOST_COMBINATIONS {
-            return self.root.decide(&|compare| compare.decide_alone(env, extras));
+            return self.root.decide(&|compare| compare.decide_alone(env, asked));
         }
         common(each(&patches).flat_map(|patch| {
             each(&releases).map(move |release| {
-                let machine = Machine { env, extras, patch, release };
+                let machine = Machine { env, asked, patch, release };
                 self.root.decide(&|compare| compare.decide(&machine))
             })
         }))
@@ -112,7 +118,7 @@ impl Value {
 /// The machines of `env` that share a patch of Python and a release of Darwin.
 struct Machine<'a> {
     env: &'a MarkerEnv,
-    extras: &'a [ExtraName],
+    asked: Asked<'a>,
     patch: Option<&'a Value>,
     release: Option<&'a Value>,
 }
@@ -205,7 +211,7 @@ impl Compare {
     }
 
     /// Decides over all values of its own variable, whatever the rest of the marker asks.
-    fn decide_alone(&self, env: &MarkerEnv, extras: &[ExtraName]) -> Truth {
+    fn decide_alone(&self, env: &MarkerEnv, asked: Asked<'_>) -> Truth {
         let values = |line: Option<Line>| {
             line.map_or_else(Vec::new, |mut line| {
                 self.cut(&mut line);
@@ -215,13 +221,13 @@ impl Compare {
         match self.variable {
             Variable::PythonFullVersion | Variable::ImplementationVersion => {
                 let patches = values(Line::patches(env));
-                common(each(&patches).map(|patch| self.decide(&Machine { env, extras, patch, release: None })))
+                common(each(&patches).map(|patch| self.decide(&Machine { env, asked, patch, release: None })))
             }
             Variable::PlatformRelease => {
                 let releases = values(Line::releases(env));
-                common(each(&releases).map(|release| self.decide(&Machine { env, extras, patch: None, release })))
+                common(each(&releases).map(|release| self.decide(&Machine { env, asked, patch: None, release })))
             }
-            _ => self.decide(&Machine { env, extras, patch: None, release: None }),
+            _ => self.decide(&Machine { env, asked, patch: None, release: None }),
         }
     }
 
@@ -235,7 +241,9 @@ impl Compare {
             Variable::PlatformSystem => text(&env.platform_system),
             Variable::PlatformPythonImplementation => text("CPython"),
             Variable::ImplementationName => text("cpython"),
-            Variable::Extra => Truth::of(self.holds_for(machine.extras)),
+            Variable::Extra => Truth::of(self.holds_for(machine.asked.extras)),
+            Variable::Extras => Truth::of(self.is_among(machine.asked.extras)),
+            Variable::DependencyGroups => Truth::of(self.is_among(machine.asked.groups)),
             Variable::PythonVersion => {
                 let (major, minor) = env.python_version;
                 Truth::of(self.holds(&Value::of(&Version::new([major, minor]))))
@@ -298,6 +306,11 @@ impl Compare {
             Operator::NotEqual => left != right,
             Operator::Less | Operator::Greater | Operator::Compatible | Operator::Identical => false,
         }
+    }
+
+    /// Decides `'x' in extras` and `'x' not in extras`, which is all that the grammar lets be asked of a set.
+    fn is_among(&self, names: &[ExtraName]) -> bool {
+        names.iter().any(|name| name.as_str() == self.text) == (self.operator == Operator::In)
     }
 
     /// Decides a comparison with `extra` for all extras asked for; none is the empty text.

@@ -93,6 +93,19 @@ pub enum Variable {
     ImplementationVersion,
     /// `extra`
     Extra,
+    /// `extras`, in markers of lockfiles only
+    Extras,
+    /// `dependency_groups`, in markers of lockfiles only
+    DependencyGroups,
+}
+
+/// What somebody asks of a lockfile, for its markers with `extras` and `dependency_groups`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Asked<'a> {
+    /// The extras, for `extra` and `extras`.
+    pub extras: &'a [ExtraName],
+    /// The dependency groups, for `dependency_groups`.
+    pub groups: &'a [ExtraName],
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -147,6 +160,16 @@ enum Operator {
 }
 
 impl Marker {
+    /// Reads a marker of a lockfile, which may also ask `'x' in extras` and `'x' in dependency_groups`.
+    ///
+    /// <https://packaging.python.org/en/latest/specifications/pylock-toml/>
+    ///
+    /// # Errors
+    /// When the text is no such marker.
+    pub fn parse_locked(text: &str) -> Result<Self, MarkerError> {
+        parse::marker(text, parse::Place::Lockfile).map_err(|reason| MarkerError { text: text.to_owned(), reason })
+    }
+
     /// Returns the variables that the marker depends on.
     pub fn variables(&self) -> BTreeSet<Variable> {
         let mut variables = BTreeSet::new();
@@ -178,6 +201,7 @@ impl Expr {
 }
 
 impl Variable {
+    /// Those that requirements may use.
     const ALL: [Self; 12] = [
         Self::OsName,
         Self::SysPlatform,
@@ -208,6 +232,8 @@ impl Variable {
             Self::ImplementationName => "implementation_name",
             Self::ImplementationVersion => "implementation_version",
             Self::Extra => "extra",
+            Self::Extras => "extras",
+            Self::DependencyGroups => "dependency_groups",
         }
     }
 
@@ -241,7 +267,7 @@ impl FromStr for Marker {
     type Err = MarkerError;
 
     fn from_str(text: &str) -> Result<Self, MarkerError> {
-        parse::marker(text).map_err(|reason| MarkerError { text: text.to_owned(), reason })
+        parse::marker(text, parse::Place::Requirement).map_err(|reason| MarkerError { text: text.to_owned(), reason })
     }
 }
 

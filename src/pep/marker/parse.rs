@@ -25,15 +25,24 @@ const OPERATORS: [(&str, Operator); 8] = [
     (">", Operator::Greater),
 ];
 
+/// Where a marker stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Requirement,
+    /// Has `extras` and `dependency_groups` too.
+    Lockfile,
+}
+
 /// Parses a whole marker, or says what is wrong.
-pub(super) fn marker(text: &str) -> Result<Marker, String> {
-    let mut scanner = Scanner { rest: text };
+pub(super) fn marker(text: &str, place: Place) -> Result<Marker, String> {
+    let mut scanner = Scanner { rest: text, place };
     let root = scanner.any_of(0)?;
     if scanner.rest.is_empty() { Ok(Marker { root }) } else { Err(scanner.unexpected("`and`, `or` or the end")) }
 }
 
 struct Scanner<'a> {
     rest: &'a str,
+    place: Place,
 }
 
 enum Operand {
@@ -93,6 +102,14 @@ impl Scanner<'_> {
         self.blanks();
         let right = self.operand()?;
         match (left, right) {
+            (Operand::Variable(set @ (Variable::Extras | Variable::DependencyGroups)), _) => {
+                Err(format!("`{}` stands to the right of `in` or `not in`", set.as_str()))
+            }
+            (_, Operand::Variable(set @ (Variable::Extras | Variable::DependencyGroups)))
+                if !matches!(operator, Operator::In | Operator::NotIn) =>
+            {
+                Err(format!("`{}` stands to the right of `in` or `not in`", set.as_str()))
+            }
             (Operand::Variable(variable), Operand::Text(text)) => Ok(compare(variable, operator, text, Side::Left)),
             (Operand::Text(text), Operand::Variable(variable)) => Ok(compare(variable, operator, text, Side::Right)),
             (Operand::Variable(_), Operand::Variable(_)) => Err("it compares two variables".to_owned()),
@@ -111,7 +128,7 @@ impl Scanner<'_> {
         }
         let end = self.rest.find(|c: char| !(is_word(c) || c == '.')).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
-        let variable = variable(word).ok_or_else(|| match word {
+        let variable = variable(word, self.place).ok_or_else(|| match word {
             "extras" | "dependency_groups" => format!("`{word}` is only for lockfiles"),
             "" => self.unexpected("a marker variable or a quoted text"),
             _ => match nearest(word) {
@@ -177,7 +194,12 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-fn variable(word: &str) -> Option<Variable> {
+fn variable(word: &str, place: Place) -> Option<Variable> {
+    match word {
+        "extras" if place == Place::Lockfile => return Some(Variable::Extras),
+        "dependency_groups" if place == Place::Lockfile => return Some(Variable::DependencyGroups),
+        _ => {}
+    }
     // Names of the first setuptools with markers.
     let word = match word {
         "os.name" => "os_name",
@@ -198,7 +220,8 @@ fn nearest(word: &str) -> Option<&'static str> {
 }
 
 fn compare(variable: Variable, operator: Operator, text: String, side: Side) -> Compare {
-    let text = if variable == Variable::Extra { normalize_extra(&text) } else { text };
+    let names = matches!(variable, Variable::Extra | Variable::Extras | Variable::DependencyGroups);
+    let text = if names { normalize_extra(&text) } else { text };
     let meaning = meaning(variable, operator, &text, side);
     Compare { variable, operator, text, side, meaning }
 }

@@ -259,3 +259,23 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn markers_of_lockfiles_ask_sets() {
+    let names = |names: &[&str]| -> Vec<ExtraName> { names.iter().map(|name| name.parse().unwrap()).collect() };
+    let (extras, groups) = (names(&["plot"]), names(&["dev"]));
+    let asked = crate::pep::Asked { extras: &extras, groups: &groups };
+    let check = |text: &str, expected: Truth| {
+        let marker = Marker::parse_locked(text).unwrap();
+        assert_eq!(marker.evaluate_asked(&mac(), asked), expected, "{text}");
+        assert_eq!(Marker::parse_locked(&marker.to_string()).unwrap(), marker, "{text}");
+    };
+    check("'Plot' in extras", Always);
+    check("'dev' in extras or 'plot' in dependency_groups", Never);
+    check("'dev' in dependency_groups and sys_platform == 'darwin'", Always);
+    check("'docs' not in dependency_groups and 'plot' not in extras", Never);
+    for text in ["extras == 'plot'", "'plot' == extras", "extras in 'plot'", "dependency_groups"] {
+        assert!(Marker::parse_locked(text).is_err(), "{text}");
+    }
+    assert!("'plot' in extras".parse::<Marker>().is_err());
+}
