@@ -60,9 +60,11 @@ impl Names {
     /// Returns whether this may be a name at all.
     pub fn is_name(&self, text: &str) -> bool {
         let (stem, variant) = text.split_once('[').unwrap_or((text, "]"));
-        let custom = |text: &str| text.split_once("::").is_some_and(|(_, name)| !operators::readings(name).is_empty());
-        let dotted = stem.split('.').all(|part| !operators::readings(part).is_empty());
-        variant.ends_with(']') && (!operators::readings(stem).is_empty() || custom(stem) || dotted)
+        let reads = |text: &str| !operators::readings(text).is_empty();
+        // That of a package's own operators: `torchvision::nms`.
+        let custom = stem.split_once("::").is_some_and(|(package, name)| reads(package) && reads(name));
+        let gap = stem.split('.').any(str::is_empty);
+        variant.ends_with(']') && !gap && (reads(stem) || custom || stem.split('.').all(reads))
     }
 
     /// Returns whether a line of a file is nothing but names, by its words. A sentence has words that are no operators.

@@ -49,7 +49,8 @@ are loaded for the CPU alone. Workers inherit it. It does not reach MLX operatio
 that are not Python, a Python that is started with -I, -E or -S, nor programs that undo it.\n\n\
 `--report-fallbacks` sets PYTORCH_ENABLE_MPS_FALLBACK to 1 where neither [run.env] nor the shell sets it, so that the \
 program goes on and every operator is found; [run.env] goes before the shell, and the report says who decided. A file on \
-PYTHONPATH notes the warnings of every Python, workers included, before filters drop them, and what is printed to \
+PYTHONPATH notes the warnings of every Python, workers included, before filters drop them, in the file that the program's \
+MACML_FALLBACKS names, and what is printed to \
 standard error is read along. torch warns of the first operator of a process only: it is told to warn of each, and the \
 program still sees the first alone. Other warnings that torch gives once may be seen again. Of a Python that is started \
 with -I, -E or -S, and of one that puts a list of its own at `warnings.filters`, only what is printed counts; an error \
