@@ -27,9 +27,11 @@ mod wheel;
 pub use fault::{Fault, WheelError};
 pub use link::{Damage, LinkError, LinkMode, LinkModeError, Linked, Linker};
 pub use marker::CachedFile;
-pub use names::{PathFault, Spelling};
+pub use names::{PathFault, Spelling, folded};
 pub use plan::{Arriving, Layout, Overlap, Plan, PlanError, Planned, PlannedWheel, Source, plan};
-pub use record::{direct_url, recorded_paths};
-pub use scripts::{EntryPoint, Interpreter, InterpreterError, Kind, Launch};
-pub use unpack::{AloneCache, Bytes, CachedWheel, OpenCache, UnpackError, Unpacked, WheelCache};
+pub use record::{Recorded, direct_url, from_root, recorded};
+pub use scripts::{EntryPoint, Interpreter, InterpreterError, Kind, Launch, entry_points, unbound};
+pub use unpack::{
+    AloneCache, Bytes, CachedWheel, INSTALLERS, OpenCache, UnpackError, Unpacked, WheelCache, time,
+};
 pub use wheel::{About, Wheel, WheelFile, contradiction, open};

@@ -76,7 +76,8 @@ use super::Told;
 use super::told;
 
 pub use error::Error;
-pub use stage::{STAGED_NAME, StageJob, Staged, stage};
+pub use crate::environment::STAGED_NAME;
+pub use stage::{StageJob, Staged, stage};
 
 /// What is asked of [`sync()`].
 #[derive(Clone, Debug)]
