@@ -144,6 +144,8 @@ pub mod cache;
 
 pub mod environment;
 
+pub mod check;
+
 pub mod verify;
 
 pub mod bench;

@@ -31,7 +31,5 @@ pub use names::{PathFault, Spelling, folded};
 pub use plan::{Arriving, Layout, Overlap, Plan, PlanError, Planned, PlannedWheel, Source, plan};
 pub use record::{Recorded, direct_url, from_root, recorded};
 pub use scripts::{EntryPoint, Interpreter, InterpreterError, Kind, Launch, entry_points, unbound};
-pub use unpack::{
-    AloneCache, Bytes, CachedWheel, INSTALLERS, OpenCache, UnpackError, Unpacked, WheelCache, time,
-};
+pub use unpack::{AloneCache, Bytes, CachedWheel, INSTALLERS, OpenCache, UnpackError, Unpacked, WheelCache, time};
 pub use wheel::{About, Wheel, WheelFile, contradiction, open};

@@ -75,8 +75,8 @@ use super::Set;
 use super::Told;
 use super::told;
 
-pub use error::Error;
 pub use crate::environment::STAGED_NAME;
+pub use error::Error;
 pub use stage::{StageJob, Staged, stage};
 
 /// What is asked of [`sync()`].
