@@ -13,6 +13,9 @@ use crate::sys::tree;
 /// The name of its file in the root of a generation.
 pub const STAMP_NAME: &str = "macml-stamp.json";
 
+/// The name of the file that marks a tree for another machine, in its root.
+pub const STAGED_NAME: &str = "macml-staged.json";
+
 /// No stamp is longer: one line for each package.
 const LONGEST: u64 = 4 << 20;
 

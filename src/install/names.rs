@@ -80,7 +80,7 @@ pub(super) fn check(path: &str) -> Result<(), PathFault> {
 /// Returns what a file system that ignores case and Unicode normalization, as APFS does, tells names apart by.
 ///
 /// It may fold a little more than APFS does; two names of one wheel that differ so little are nobody's intent.
-pub(super) fn folded(path: &str) -> String {
+pub fn folded(path: &str) -> String {
     if path.is_ascii() {
         return path.to_ascii_lowercase();
     }

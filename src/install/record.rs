@@ -54,10 +54,47 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<Row>, Fault> {
     Ok(rows)
 }
 
-/// Lists the paths that the RECORD of an installed package names, relative to the folder that its `.dist-info` lies in;
-/// none of one that cannot be read.
-pub fn recorded_paths(bytes: &[u8]) -> Vec<String> {
-    parse(bytes).unwrap_or_default().into_iter().map(|row| row.path).collect()
+/// A file as the RECORD of an installed package names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recorded {
+    /// Its path, as it is written there: relative to the folder that `.dist-info` lies in.
+    pub path: String,
+    /// Its digest, where it has one of this kind.
+    pub sha256: Option<Sha256>,
+    /// Its size.
+    pub size: Option<u64>,
+}
+
+/// Reads the RECORD of an installed package; `None` when it cannot be read.
+pub fn recorded(bytes: &[u8]) -> Option<Vec<Recorded>> {
+    let one = |row: Row| {
+        let sha256 = match row.hash {
+            Some(Hash::Sha256(digest)) => Some(Sha256::from_bytes(digest)),
+            _ => None,
+        };
+        Recorded { path: row.path, sha256, size: row.size }
+    };
+    Some(parse(bytes).ok()?.into_iter().map(one).collect())
+}
+
+/// Returns a path of a RECORD as seen from the root of the tree, in which packages lie in `site`; `None` when it lies
+/// outside of the tree.
+pub fn from_root(site: &str, path: &str) -> Option<String> {
+    if path.starts_with('/') {
+        return None;
+    }
+    if !path.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        return Some([site, "/", path].concat());
+    }
+    let mut parts: Vec<&str> = site.split('/').collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
 }
 
 /// Takes the fields of a line of comma-separated values, quoted or not.
@@ -275,6 +312,19 @@ mod tests {
         assert_eq!(paths, ["../../../bin/x", "RECORD", "a,\"c", "b"]);
         assert_eq!(read[0].hash, Some(Hash::Sha256(*Sha256::of(b"x").as_bytes())));
         assert_eq!((read[0].size, &read[1].hash, read[1].size), (Some(1), &None, None));
+    }
+
+    #[test]
+    fn paths_are_seen_from_the_root() {
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(from_root("lib/python3.13/site-packages", path).as_deref(), expected, "{path}");
+        };
+        check("a/b.py", Some("lib/python3.13/site-packages/a/b.py"));
+        check("../../../bin/x", Some("bin/x"));
+        check("./a//../b", Some("lib/python3.13/site-packages/b"));
+        check("../../../../x", None);
+        check("/etc/passwd", None);
+        check("../../..", None);
     }
 
     #[test]

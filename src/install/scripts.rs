@@ -79,6 +79,11 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Vec<EntryPoint>, Fault> {
     Ok(found)
 }
 
+/// Reads the commands out of the entry_points.txt of an installed package; `None` when it cannot be read.
+pub fn entry_points(bytes: &[u8]) -> Option<Vec<EntryPoint>> {
+    parse(bytes).ok()
+}
+
 /// Whether a text is identifiers joined by dots.
 fn is_dotted(text: &str) -> bool {
     let identifier = |part: &str| {
@@ -230,6 +235,9 @@ pub(super) fn launcher(entry: &EntryPoint, interpreter: &Interpreter) -> String 
 /// What a script of `.data/scripts` begins with that is to be run by the environment's Python.
 pub(super) const PYTHON: &[u8] = b"#!python";
 
+/// What stands around a script that is run whole, by a file of two lines.
+const COMPILED: (&[u8], &[u8]) = (b"exec(compile(b\"", b"\", __file__, \"exec\", dont_inherit=True))\n");
+
 /// Puts the environment's interpreter into the first line of a script that begins with [`PYTHON`].
 pub(super) fn rewrite(script: &[u8], interpreter: &Interpreter) -> Vec<u8> {
     let end = script.iter().position(|byte| *byte == b'\n').map_or(script.len(), |at| at + 1);
@@ -247,17 +255,68 @@ pub(super) fn rewrite(script: &[u8], interpreter: &Interpreter) -> Vec<u8> {
     }
     // A text before it would be one statement too many for `from __future__`, and the second line is too late for a
     // script to name its encoding: it is run whole instead.
-    text.extend_from_slice(b"exec(compile(");
+    text.extend_from_slice(COMPILED.0);
     text.extend_from_slice(bytes_literal(script).as_bytes());
-    text.extend_from_slice(b", __file__, \"exec\", dont_inherit=True))\n");
+    text.extend_from_slice(COMPILED.1);
     text
 }
 
-/// Writes bytes as Python writes them.
+/// Returns a script of `bin` with `#!python` as its first line instead of the one that an installer wrote, whatever the
+/// environment's Python is called and whether or not it takes `/bin/sh` to start it: what does not depend on where the
+/// environment is. `own` says whether an interpreter is the environment's; what it is given as arguments is lost, since some
+/// installers drop it. `None` for what is started by something else.
+pub fn unbound(script: &[u8], own: &dyn Fn(&Launch) -> bool) -> Option<Vec<u8>> {
+    let (first, rest) = split_lines(script, 1);
+    if first.starts_with(PYTHON) {
+        return Some([PYTHON, b"\n", rest].concat());
+    }
+    let launch = Launch::of(script)?;
+    if !own(&launch) {
+        return None;
+    }
+    let (_, rest) = split_lines(script, if first.trim_ascii_end() == b"#!/bin/sh" { 2 } else { 1 });
+    if let Some(inner) = rest.strip_prefix(COMPILED.0).and_then(|rest| rest.strip_suffix(COMPILED.1)) {
+        let inner = read_literal(inner)?;
+        return Some([PYTHON, b"\n", split_lines(&inner, 1).1].concat());
+    }
+    Some([PYTHON, b"\n", rest].concat())
+}
+
+/// Splits a text behind so many lines.
+fn split_lines(text: &[u8], lines: usize) -> (&[u8], &[u8]) {
+    let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    text.split_at(ends.map(|(at, _)| at + 1).nth(lines - 1).unwrap_or(text.len()))
+}
+
+/// Writes bytes as Python writes them, without `b` and quotes.
 fn bytes_literal(bytes: &[u8]) -> String {
-    let escaped: String = bytes.escape_ascii().map(char::from).collect();
     // What `escape_ascii` escapes, Python reads: \t, \r, \n, \', \", \\ and \x followed by two digits.
-    format!("b\"{escaped}\"")
+    bytes.escape_ascii().map(char::from).collect()
+}
+
+/// Reads what [`bytes_literal`] writes.
+fn read_literal(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.iter();
+    while let Some(byte) = rest.next() {
+        let read = match byte {
+            b'\\' => match rest.next()? {
+                b't' => b'\t',
+                b'r' => b'\r',
+                b'n' => b'\n',
+                b'x' => {
+                    let mut digit = || char::from(*rest.next()?).to_digit(16);
+                    u8::try_from(digit()? * 16 + digit()?).ok()?
+                }
+                other @ (b'\'' | b'"' | b'\\') => *other,
+                _ => return None,
+            },
+            b'"' => return None,
+            other => *other,
+        };
+        bytes.push(read);
+    }
+    Some(bytes)
 }
 
 #[cfg(test)]
@@ -382,5 +441,30 @@ mod tests {
         );
         let latin = rewrite(b"#!python\n# coding: latin-1\nprint('\xe9')\n", &blank);
         assert!(String::from_utf8(latin).unwrap().contains("\\xe9"));
+    }
+
+    #[test]
+    fn a_script_without_its_interpreter_is_the_same_wherever_it_is() {
+        let scripts: [&[u8]; 4] = [
+            b"#!python -u\nprint('a')\n",
+            b"#!python\n'''x'''\nfrom __future__ import annotations\nx = \"\\t\"\t\r\n",
+            b"#!python\n# coding: latin-1\nprint('\xe9')\n",
+            b"#!python",
+        ];
+        let paths = ["/v/python", "/v v/it's/python", "/w/python3.13"];
+        let own = |launch: &Launch| paths.contains(&&*launch.interpreter) || launch.interpreter == "/usr/bin/env";
+        let minor: PythonMinor = "3.13".parse().unwrap();
+        for script in scripts {
+            let expected = unbound(script, &|_| false).unwrap();
+            assert!(expected.starts_with(b"#!python\n"));
+            let bound = paths.map(|path| Interpreter::new(path).unwrap()).into_iter();
+            for interpreter in bound.chain([Interpreter::on_path(minor)]) {
+                let bound = rewrite(script, &interpreter);
+                assert_eq!(unbound(&bound, &own).unwrap(), expected, "{}", bound.escape_ascii());
+                assert_eq!(unbound(&bound, &|_| false), None);
+            }
+        }
+        assert_eq!(unbound(b"\xcf\xfa\xed\xfe", &own), None);
+        assert_eq!(unbound(b"", &own), None);
     }
 }

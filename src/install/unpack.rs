@@ -106,15 +106,27 @@ pub struct Unpacked {
     pub folder: PathBuf,
 }
 
+/// The files of `.dist-info` that an installer writes: a wheel must not say for it what they say.
+pub const INSTALLERS: [&str; 4] = ["RECORD", "INSTALLER", "REQUESTED", "direct_url.json"];
+
 impl Unpacked {
+    /// Returns the files that it brings into a tree: all but those that an installer writes.
+    pub fn own_files(&self) -> impl Iterator<Item = &Arc<CachedFile>> {
+        self.files.iter().filter(|file| {
+            let inside = file.path.strip_prefix(&self.about.dist_info).and_then(|rest| rest.strip_prefix('/'));
+            !inside.is_some_and(|name| INSTALLERS.contains(&name))
+        })
+    }
+
     /// Returns the time that its files bear until somebody writes to them.
     pub fn time(&self) -> SystemTime {
         time(&self.sha256)
     }
 }
 
-/// A time between 2000 and 2017, of an even second: some file systems know no others.
-fn time(sha256: &Sha256) -> SystemTime {
+/// Returns the time that every file bears that is linked, cloned or copied from a wheel: between 2000 and 2017, of an even
+/// second, since some file systems know no others.
+pub fn time(sha256: &Sha256) -> SystemTime {
     const YEAR_2000: u64 = 946_684_800;
     let [first, second, third, fourth, ..] = sha256.as_bytes();
     let part = u32::from_be_bytes([*first, *second, *third, *fourth]) >> 4;
@@ -152,6 +164,15 @@ impl WheelCache {
         };
         let marker = std::str::from_utf8(&bytes).ok().and_then(marker::parse);
         Ok(marker.is_some_and(|marker| marker.name == wheel.file))
+    }
+
+    /// Returns a wheel that is there, and notes nothing: it may be removed at any time, and whether its files were touched is
+    /// not told.
+    ///
+    /// # Errors
+    /// When something is there and cannot be read.
+    pub fn look(&self, wheel: &WheelName, sha256: Sha256) -> Result<Option<Unpacked>, FsError> {
+        read(&self.root, wheel, sha256)
     }
 
     /// Begins to use it: until the answer is dropped nobody removes entries. What killed processes left goes, if
@@ -323,31 +344,11 @@ impl OpenCache {
     /// # Errors
     /// When something is there and cannot be read.
     pub fn get(&self, wheel: &LockedWheel) -> Result<Option<Unpacked>, FsError> {
-        let entry = self.root.join(wheel.sha256.to_string());
-        let path = entry.join("marker");
-        let Some(bytes) = fs::read_bytes(&path)? else { return Ok(None) };
-        let Some(marker) = std::str::from_utf8(&bytes).ok().and_then(marker::parse) else { return Ok(None) };
-        // The same bytes under another name were judged by that name.
-        if marker.name != wheel.file {
-            return Ok(None);
+        let found = read(&self.root, &wheel.file, wheel.sha256)?;
+        if found.is_some() {
+            tree::touch(&self.root.join(wheel.sha256.to_string()).join("marker"));
         }
-        let folder = entry.join("files");
-        let mut scripts = BTreeMap::new();
-        for file in marker.files.iter().filter(|file| file.python_script) {
-            let text = fs::read_bytes(&folder.join(&file.path))?;
-            // It becomes part of a file of its own, so that its bytes are looked at and not its time.
-            let Some(text) = text.filter(|text| Sha256::of(text) == file.sha256) else { return Ok(None) };
-            scripts.insert(file.path.clone(), text);
-        }
-        tree::touch(&path);
-        Ok(Some(Unpacked {
-            name: marker.name,
-            sha256: wheel.sha256,
-            about: marker.about,
-            files: marker.files,
-            scripts,
-            folder,
-        }))
+        Ok(found)
     }
 
     /// Returns whether all files of a wheel are there and were not written to since they were unpacked.
@@ -420,6 +421,26 @@ impl OpenCache {
         let gone = || FsError { doing: "publish", path: entry.clone(), cause: ErrorKind::AlreadyExists.into() };
         Ok(self.get(locked)?.ok_or_else(gone)?)
     }
+}
+
+/// Reads an entry of the cache.
+fn read(root: &Path, wheel: &WheelName, sha256: Sha256) -> Result<Option<Unpacked>, FsError> {
+    let entry = root.join(sha256.to_string());
+    let Some(bytes) = fs::read_bytes(&entry.join("marker"))? else { return Ok(None) };
+    let Some(marker) = std::str::from_utf8(&bytes).ok().and_then(marker::parse) else { return Ok(None) };
+    // The same bytes under another name were judged by that name.
+    if marker.name != *wheel {
+        return Ok(None);
+    }
+    let folder = entry.join("files");
+    let mut scripts = BTreeMap::new();
+    for file in marker.files.iter().filter(|file| file.python_script) {
+        let text = fs::read_bytes(&folder.join(&file.path))?;
+        // It becomes part of a file of its own, so that its bytes are looked at and not its time.
+        let Some(text) = text.filter(|text| Sha256::of(text) == file.sha256) else { return Ok(None) };
+        scripts.insert(file.path.clone(), text);
+    }
+    Ok(Some(Unpacked { name: marker.name, sha256, about: marker.about, files: marker.files, scripts, folder }))
 }
 
 fn check_digest<R: Read + Seek>(wheel: &LockedWheel, archive: &mut R) -> Result<(), UnpackError> {

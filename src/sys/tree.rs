@@ -19,6 +19,8 @@ pub struct Facts {
     pub plain: bool,
     /// Whether it is a folder, and no link to one.
     pub folder: bool,
+    /// Whether it is a symbolic link.
+    pub link: bool,
     /// Its length in bytes.
     pub size: u64,
     /// When its content was last written.
@@ -35,11 +37,12 @@ pub struct Facts {
 
 impl Facts {
     #[cfg(unix)]
-    fn of(found: &Metadata) -> io::Result<Self> {
+    pub(super) fn of(found: &Metadata) -> io::Result<Self> {
         use std::os::unix::fs::MetadataExt as _;
         Ok(Self {
             plain: found.is_file(),
             folder: found.is_dir(),
+            link: found.is_symlink(),
             size: found.len(),
             modified: found.modified()?,
             executable: found.mode() & 0o111 != 0,
@@ -50,10 +53,11 @@ impl Facts {
     }
 
     #[cfg(not(unix))]
-    fn of(found: &Metadata) -> io::Result<Self> {
+    pub(super) fn of(found: &Metadata) -> io::Result<Self> {
         Ok(Self {
             plain: found.is_file(),
             folder: found.is_dir(),
+            link: found.is_symlink(),
             size: found.len(),
             modified: found.modified()?,
             executable: false,

@@ -46,6 +46,8 @@ mod direct;
 mod hostile_wheels;
 // The cache of unpacked wheels, and trees that are linked from it.
 mod unpack;
+// Trees held against their lock: what is told of each edit, and the one digest of an environment.
+mod contents;
 // Recorded Macs, and which example each can carry.
 mod hosts;
 // Installing popular wheels with macml and with the `installer` package (live).

@@ -53,6 +53,23 @@ impl Layout {
         }
     }
 
+    /// Returns where a file of a wheel goes.
+    pub fn place(&self, wheel: &Unpacked, path: &str) -> String {
+        let about = &wheel.about;
+        let site = if about.purelib { &self.purelib } else { &self.platlib };
+        // The wheel was judged: a path in `.data` has one of five keys.
+        let Ok(Some(key)) = wheel::data_key(path, about.data.as_deref()) else { return format!("{site}/{path}") };
+        let data = about.data.as_deref().unwrap_or_default();
+        let rest = &path[data.len() + key.len() + 2..];
+        match key {
+            "purelib" => format!("{}/{rest}", self.purelib),
+            "platlib" => format!("{}/{rest}", self.platlib),
+            "scripts" => format!("{}/{rest}", self.scripts),
+            "headers" => format!("{}/{}/{rest}", self.headers, wheel.name.name),
+            _ => rest.to_owned(),
+        }
+    }
+
     /// Keeps wheels from more paths: those that the one who makes the environment writes into it.
     #[must_use]
     pub fn reserving(mut self, paths: Vec<String>) -> Self {
@@ -248,11 +265,9 @@ impl Making<'_> {
         let about = &wheel.about;
         let site = if about.purelib { &self.layout.purelib } else { &self.layout.platlib };
         let info = |file: &str| format!("{}/{file}", about.dist_info);
-        // What the installer says, a wheel must not say for it.
-        let installers = ["RECORD", "INSTALLER", "REQUESTED", "direct_url.json"].map(info);
         let mut paths = Vec::with_capacity(wheel.files.len() + 4);
-        for file in wheel.files.iter().filter(|file| !installers.contains(&file.path)) {
-            let path = self.place(wheel, &file.path, site);
+        for file in wheel.own_files() {
+            let path = self.layout.place(wheel, &file.path);
             let source = match wheel.scripts.get(&file.path) {
                 Some(script) => Source::Command(scripts::rewrite(script, &self.layout.interpreter)),
                 None => Source::Cached(file.clone()),
@@ -285,22 +300,6 @@ impl Making<'_> {
         text.shrink_to_fit();
         self.put(own, format!("{site}/{}", info("RECORD")), Source::Text(text.into_bytes()))?;
         Ok(())
-    }
-
-    /// Returns where a file of a wheel goes.
-    fn place(&self, wheel: &Unpacked, path: &str, site: &str) -> String {
-        let about = &wheel.about;
-        // The wheel was judged: a path in `.data` has one of five keys.
-        let Ok(Some(key)) = wheel::data_key(path, about.data.as_deref()) else { return format!("{site}/{path}") };
-        let data = about.data.as_deref().unwrap_or_default();
-        let rest = &path[data.len() + key.len() + 2..];
-        match key {
-            "purelib" => format!("{}/{rest}", self.layout.purelib),
-            "platlib" => format!("{}/{rest}", self.layout.platlib),
-            "scripts" => format!("{}/{rest}", self.layout.scripts),
-            "headers" => format!("{}/{}/{rest}", self.layout.headers, wheel.name.name),
-            _ => rest.to_owned(),
-        }
     }
 
     /// Puts a file in, unless another wheel has it already with the same bytes.

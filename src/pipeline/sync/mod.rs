@@ -75,8 +75,9 @@ use super::Set;
 use super::Told;
 use super::told;
 
+pub use crate::environment::STAGED_NAME;
 pub use error::Error;
-pub use stage::{STAGED_NAME, StageJob, Staged, stage};
+pub use stage::{StageJob, Staged, stage};
 
 /// What is asked of [`sync()`].
 #[derive(Clone, Debug)]

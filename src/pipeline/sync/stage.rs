@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde::Serialize;
 
+use crate::environment::STAGED_NAME;
 use crate::install::Interpreter;
 use crate::install::Layout;
 use crate::install::LinkMode;
@@ -39,9 +40,6 @@ use super::locked;
 use super::select;
 use super::tree::Made;
 use super::tree::Tree;
-
-/// The name of the file that marks a tree as staged by macml.
-pub const STAGED_NAME: &str = "macml-staged.json";
 
 /// How the names of folders begin that trees are made in, and the file in each that is locked meanwhile.
 const NEW: &str = ".macml-staging-";
