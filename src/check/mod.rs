@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! a tree of files, packages of a lock -> contents -> Contents: what differs, what is not sure, one digest
-//! wheel, or files on disk -> facts -> WheelFacts of each -> dyld -> Answer
+//! wheel, or files on disk -> facts -> WheelFacts of each -> dyld -> Answer -> rules -> Finding
 //! ```
 //!
 //! Knows nothing of manifests, indexes and solving.
@@ -11,3 +11,4 @@
 pub mod contents;
 pub mod dyld;
 pub mod facts;
+pub mod rules;

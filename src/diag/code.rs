@@ -1,4 +1,4 @@
-//! Every stable code, with its title and long explanation.
+//! Every stable code, with its title, and its page where there is more to say.
 
 macro_rules! codes {
     ($($variant:ident $text:literal $title:literal;)*) => {
@@ -61,6 +61,49 @@ codes! {
     NightlyBuilds "nightly-builds" "nightly builds, which their index deletes after some weeks";
     ExtraMissing "extra-missing" "an extra that the release does not have";
     UnknownRule "unknown-rule" "a rule to switch off that macml does not have";
+    WrongArchitecture "wrong-architecture" "a library for another processor or system";
+    DamagedImage "damaged-image" "a library whose file makes no sense";
+    SignatureBroken "signature-broken" "a library whose signature does not fit its bytes";
+    LibraryMissing "library-missing" "a library that is not where another one looks for it";
+    LibraryFromOutside "library-from-outside" "a library that is expected from outside the environment";
+    SymbolMissing "symbol-missing" "a name that a library needs and none has";
+    LoadOrder "load-order" "a library that is found only after another was loaded";
+    Undecided "undecided" "something about a library that files do not tell";
+    MacosAboveFloor "macos-above-floor" "a library built for a later macOS than the lowest";
+    MetalGeneration "metal-generation" "GPU code compiled for a later macOS than the lowest";
+    Numpy1Binary "numpy-1-binary" "a library compiled for another numpy";
+    SeveralOpenmp "several-openmp" "more than one OpenMP runtime for one process";
+    NativeHalfMissing "native-half-missing" "a package without the one that brings its libraries";
+    WrongCpython "wrong-cpython" "extension modules for another Python";
+    ForeignBinaries "foreign-binaries" "a wheel for all systems with libraries of another one";
+    PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
+}
+
+impl Code {
+    /// Returns the page that explains it: cause, how it shows on a Mac, remedy. Codes whose findings say all that there is to
+    /// say have none.
+    pub fn page(self) -> Option<&'static str> {
+        let page = match self {
+            Self::WrongArchitecture => include_str!("pages/wrong-architecture.md"),
+            Self::DamagedImage => include_str!("pages/damaged-image.md"),
+            Self::SignatureBroken => include_str!("pages/signature-broken.md"),
+            Self::LibraryMissing => include_str!("pages/library-missing.md"),
+            Self::LibraryFromOutside => include_str!("pages/library-from-outside.md"),
+            Self::SymbolMissing => include_str!("pages/symbol-missing.md"),
+            Self::LoadOrder => include_str!("pages/load-order.md"),
+            Self::Undecided => include_str!("pages/undecided.md"),
+            Self::MacosAboveFloor => include_str!("pages/macos-above-floor.md"),
+            Self::MetalGeneration => include_str!("pages/metal-generation.md"),
+            Self::Numpy1Binary => include_str!("pages/numpy-1-binary.md"),
+            Self::SeveralOpenmp => include_str!("pages/several-openmp.md"),
+            Self::NativeHalfMissing => include_str!("pages/native-half-missing.md"),
+            Self::WrongCpython => include_str!("pages/wrong-cpython.md"),
+            Self::ForeignBinaries => include_str!("pages/foreign-binaries.md"),
+            Self::PjrtVersion => include_str!("pages/pjrt-version.md"),
+            _ => return None,
+        };
+        Some(page)
+    }
 }
 
 impl std::fmt::Display for Code {
@@ -72,5 +115,25 @@ impl std::fmt::Display for Code {
 impl serde::Serialize for Code {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_have_one_form() {
+        let mut pages = 0;
+        for code in Code::ALL {
+            let Some(page) = code.page() else { continue };
+            pages += 1;
+            let first = format!("# {code}: {}\n", code.title());
+            assert!(page.starts_with(&first), "{code}");
+            let headings: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
+            assert_eq!(headings, ["## Cause", "## On a Mac", "## Remedy"], "{code}");
+            assert!(page.lines().all(|line| line.chars().count() <= 124), "{code}");
+        }
+        assert!(pages >= 16);
     }
 }

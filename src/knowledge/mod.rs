@@ -1,7 +1,7 @@
 //! What package metadata does not say, as data with a source for each piece.
 //!
 //! Rules ([`rule`]) are data in `rules/*.toml`, one file for each family; what the tags of single wheels get wrong is in
-//! `wheels.toml`; the day, the newest frameworks known and the rest in `knowledge.toml`. The solver sees them through
+//! `wheels.toml`; what is wrong with their libraries and does no harm in `excused.toml`; the day, the newest frameworks known and the rest in `knowledge.toml`. The solver sees them through
 //! [`InForce`]: what binds on one target. A finished set is looked at by [`judge()`], which also tells what does not bind.
 //!
 //! ```text
@@ -25,6 +25,7 @@ pub mod wheels;
 
 mod read;
 
+mod excused;
 mod in_force;
 mod judge;
 mod nearest;
@@ -37,6 +38,7 @@ use std::sync::OnceLock;
 use crate::pep::PackageName;
 use crate::pep::Version;
 
+pub use excused::Excused;
 pub(crate) use in_force::night;
 pub use in_force::{Circumstances, Demand, InForce, Side};
 pub use judge::{Hit, Judgement, Reach, judge};
@@ -61,6 +63,8 @@ pub struct Knowledge {
     pub wheels: Vec<WheelFact>,
     /// Wheels whose inside contradicts their file name.
     pub inner_tags: Vec<InnerTag>,
+    /// What is wrong with images of wheels, but does no harm.
+    pub excused: Vec<Excused>,
     rules: Vec<Rule>,
     /// Places in `rules`, by the package that they are about.
     by_package: HashMap<PackageName, Vec<usize>>,

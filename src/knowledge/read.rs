@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
+use crate::diag::Code;
 use crate::pep::PackageName;
 use crate::pep::Requirement;
 use crate::pep::RequirementSource;
@@ -14,6 +15,7 @@ use crate::pep::Version;
 use crate::target::MacosVersion;
 use crate::target::PythonMinor;
 
+use super::Excused;
 use super::Knowledge;
 use super::OneNight;
 use super::rule::Advice;
@@ -84,6 +86,11 @@ fn parse(general: &str, wheels: &str, families: &[(&str, &str)]) -> Result<Knowl
     for raw in wheels.inner_tag {
         let entry = Entry { file: "wheels.toml", id: raw.packages.first().cloned().unwrap_or_default() };
         knowledge.inner_tags.push(raw.inner_tag(&entry)?);
+    }
+    let excused: RawExcuses = toml(include_str!("excused.toml"), "excused.toml")?;
+    for raw in excused.excused {
+        let entry = Entry { file: "excused.toml", id: raw.package.clone() };
+        knowledge.excused.push(raw.excused(&entry)?);
     }
     let mut rules: Vec<Rule> = Vec::new();
     for (family, text) in families {
@@ -157,6 +164,29 @@ struct RawInnerTag {
     build: u64,
     /// The platform tag in `WHEEL`.
     says: String,
+    reason: String,
+    evidence: Vec<String>,
+}
+
+/// `excused.toml`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawExcuses {
+    #[serde(default)]
+    excused: Vec<RawExcused>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct RawExcused {
+    package: String,
+    versions: String,
+    /// The code of the finding.
+    code: String,
+    /// Its path from `site-packages`.
+    image: String,
+    /// The name that is missing.
+    symbol: Option<String>,
     reason: String,
     evidence: Vec<String>,
 }
@@ -375,6 +405,21 @@ impl RawInnerTag {
             versions: entry.specifiers(&self.versions)?,
             build: self.build,
             says: self.says.clone(),
+            reason: entry.reason(&self.reason)?,
+            evidence: entry.evidence(&self.evidence)?,
+        })
+    }
+}
+
+impl RawExcused {
+    fn excused(&self, entry: &Entry<'_>) -> Result<Excused, ReadError> {
+        let code = Code::ALL.iter().find(|code| code.as_str() == self.code);
+        Ok(Excused {
+            package: entry.read(&self.package)?,
+            versions: entry.specifiers(&self.versions)?,
+            code: *code.ok_or_else(|| entry.wrong(format!("`{}` is no code", self.code)))?,
+            image: self.image.clone(),
+            symbol: self.symbol.clone(),
             reason: entry.reason(&self.reason)?,
             evidence: entry.evidence(&self.evidence)?,
         })

@@ -72,6 +72,9 @@ fn spoken_of(knowledge: &Knowledge) -> Vec<(String, &PackageName, &Specifiers)> 
     for tag in &knowledge.inner_tags {
         all.extend(tag.packages.iter().map(|name| (format!("inner tag `{}`", tag.says), name, &tag.versions)));
     }
+    for excused in &knowledge.excused {
+        all.push((format!("excuse `{}`", excused.image), &excused.package, &excused.versions));
+    }
     all
 }
 
@@ -119,7 +122,8 @@ fn quoted(knowledge: &Knowledge) -> Quoted<'_> {
     let wheels = knowledge.wheels.iter().map(|fact| (fact.tag.as_str(), &fact.evidence));
     let tags = knowledge.inner_tags.iter().map(|tag| (tag.says.as_str(), &tag.evidence));
     let nights = knowledge.one_night.iter().map(|night| (night.id.as_str(), &night.evidence));
-    let all = rules.chain(wheels).chain(tags).chain(nights);
+    let excuses = knowledge.excused.iter().map(|one| (one.image.as_str(), &one.evidence));
+    let all = rules.chain(wheels).chain(tags).chain(nights).chain(excuses);
     all.flat_map(|(who, evidence)| evidence.iter().map(move |one| (who, one))).collect()
 }
 

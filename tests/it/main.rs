@@ -29,6 +29,8 @@ mod scenarios;
 mod truth;
 // What dyld says of pairs of real wheels.
 mod dyld;
+// What is to be said of the libraries of an environment.
+mod check_rules;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

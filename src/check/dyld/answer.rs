@@ -181,17 +181,6 @@ pub enum Expected<'a> {
     NoLibrary(i64),
 }
 
-fn architecture(architecture: &Architecture) -> String {
-    match architecture {
-        Architecture::Arm64 => "arm64".to_owned(),
-        Architecture::Arm64e => "arm64e".to_owned(),
-        Architecture::X86_64 => "x86_64".to_owned(),
-        Architecture::Other(7, _) => "i386".to_owned(),
-        Architecture::Other(18, _) => "ppc".to_owned(),
-        Architecture::Other(cpu, kind) => format!("unknown-{cpu:#x}-{kind:#x}"),
-    }
-}
-
 fn platform(platform: Platform) -> String {
     let name = match platform {
         Platform::MacOs => "macOS",
@@ -211,7 +200,7 @@ impl Refusal<'_> {
         match self {
             Self::Architecture(have) => {
                 let what = if let [_] = have { "mach-o file, but is an in" } else { "fat file, but missing " };
-                let have: Vec<String> = have.iter().map(architecture).collect();
+                let have: Vec<String> = have.iter().map(ToString::to_string).collect();
                 format!("{what}compatible architecture (have '{}', need 'arm64e' or 'arm64')", have.join(","))
             }
             Self::Platform(have) => {

@@ -94,6 +94,19 @@ pub enum Architecture {
     Other(u32, u32),
 }
 
+impl fmt::Display for Architecture {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arm64 => out.write_str("arm64"),
+            Self::Arm64e => out.write_str("arm64e"),
+            Self::X86_64 => out.write_str("x86_64"),
+            Self::Other(7, _) => out.write_str("i386"),
+            Self::Other(18, _) => out.write_str("ppc"),
+            Self::Other(cpu, kind) => write!(out, "unknown-{cpu:#x}-{kind:#x}"),
+        }
+    }
+}
+
 /// Why dyld would not even begin with a file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Unloadable {

@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use macml::check::dyld::{Distribution, Expected, Grade, Outside, Refusal, What, simulate};
-use macml::check::facts::{NumpyAbi, Pjrt, Version, WheelFacts};
-use macml::pep::{PackageName, WheelName};
-use macml::target::PythonMinor;
+use macml::check::dyld::{Distribution, Expected, Grade, Outside, What, simulate};
+use macml::check::facts::{NumpyAbi, WheelFacts};
+use macml::check::rules::{self, Case, Installed};
+use macml::diag::{Code, Finding, Severity};
+use macml::knowledge::Knowledge;
+use macml::pep::WheelName;
+use macml::target::{MacosVersion, PythonMinor};
 
 use super::record::Record;
 
@@ -40,18 +43,6 @@ fn python(files: &[&str]) -> PythonMinor {
     PythonMinor { major: 3, minor: files.iter().find_map(minor).unwrap_or(11) }
 }
 
-/// The version of PJRT that a jaxlib expects of plugins: of four, read from their code by hand.
-fn framework(wheel: &WheelName) -> Option<Pjrt> {
-    let minor = match wheel.version.to_string().as_str() {
-        "0.4.34" => 54,
-        "0.4.38" => 58,
-        "0.5.3" => 67,
-        "0.7.0" => 73,
-        _ => return None,
-    };
-    (wheel.name.as_str() == "jaxlib").then_some(Pjrt { major: 0, minor })
-}
-
 /// Rows of which something else comes out, with what and why. At most ten are bearable.
 const OTHERWISE: [(&str, &str, &str, &str); 3] = [
     ("coremltools-7.2-cp311-none-macosx_11_0_arm64.whl", "(alone)", "LOADS_4_UNVERIFIABLE", VIMAGE),
@@ -70,36 +61,79 @@ struct Told {
     libraries: BTreeSet<String>,
 }
 
-fn tell(row: &Row, wheels: &BTreeMap<String, WheelFacts>) -> Told {
+/// What the rules find that is about the left wheel.
+fn found(row: &Row, findings: &[Finding], open: usize, numpy: bool, wheels: &BTreeMap<String, WheelFacts>) -> String {
     let left = &wheels[row.left];
+    let has = |code: Code| findings.iter().any(|finding| finding.code == code);
+    let outside = |severity: Severity| {
+        let is = |finding: &Finding| finding.code == Code::LibraryFromOutside && finding.severity == severity;
+        findings.iter().any(is)
+    };
     let slices = || left.images.iter().filter_map(|image| image.slice.as_ref().ok());
-    let mut told = Told { verdict: String::new(), missing: BTreeSet::new(), libraries: BTreeSet::new() };
-    if let Some(floor) = row.right.strip_prefix("(macOS ") {
-        let (major, minor) = floor.split_once(' ').unwrap().0.split_once('.').unwrap();
-        let floor = Version::new(major.parse().unwrap(), minor.parse().unwrap(), 0);
-        let minos = slices().filter_map(|slice| slice.build).map(|build| build.minos).max().unwrap();
-        told.verdict = match minos {
-            minos if minos.major() > floor.major() => "MINOS_MAJOR_ABOVE_TAG",
-            minos if minos > floor => "MINOS_MINOR_ABOVE_TAG",
-            _ => "LOADS",
-        }
-        .to_owned();
-        return told;
-    }
-    let files: Vec<&str> = [row.left, row.right].into_iter().filter(|file| file.ends_with(".whl")).collect();
-    let names: Vec<PackageName> = files.iter().map(|file| name(file).name).collect();
+    let verdict = if has(Code::WrongArchitecture) {
+        "WRONG_ARCH"
+    } else if has(Code::Numpy1Binary) {
+        "NUMPY1_ABI"
+    } else if numpy && slices().any(|slice| matches!(slice.markers.numpy, Some(NumpyAbi::Two { .. }))) {
+        "NUMPY2_OK"
+    } else if has(Code::SeveralOpenmp) {
+        "OMP_DUPLICATE_RISK"
+    } else if has(Code::LibraryMissing) || has(Code::NativeHalfMissing) || outside(Severity::Warning) {
+        "LIBRARY_NOT_FOUND"
+    } else if has(Code::SymbolMissing) {
+        "SYMBOL_MISSING"
+    } else if has(Code::PjrtVersion) {
+        "LOADS_BUT_PJRT_VERSION_DIFFERS"
+    } else if has(Code::MacosAboveFloor) {
+        let minimum = rules::minimum(left).unwrap().macos;
+        if minimum.major() > floor(row).major() { "MINOS_MAJOR_ABOVE_TAG" } else { "MINOS_MINOR_ABOVE_TAG" }
+    } else if outside(Severity::Note) {
+        "LOADS_EXCEPT_OPTIONAL"
+    } else if has(Code::Undecided) {
+        return format!("LOADS_{open}_UNVERIFIABLE");
+    } else {
+        assert!(findings.is_empty(), "{} {}: {findings:?}", row.left, row.right);
+        "LOADS"
+    };
+    verdict.to_owned()
+}
+
+/// The lowest macOS of a row: the newest where it is not about that.
+fn floor(row: &Row) -> MacosVersion {
+    let told = row.right.strip_prefix("(macOS ").and_then(|rest| rest.split(' ').next());
+    told.unwrap_or("27.0").parse().unwrap()
+}
+
+fn tell(row: &Row, wheels: &BTreeMap<String, WheelFacts>) -> Told {
+    let files: Vec<WheelName> =
+        [row.left, row.right].into_iter().filter(|file| file.ends_with(".whl")).map(name).collect();
+    let texts: Vec<&str> = [row.left, row.right].into_iter().take(files.len()).collect();
+    let installed: Vec<Installed<'_>> = files
+        .iter()
+        .zip(&texts)
+        .map(|(file, text)| Installed {
+            name: &file.name,
+            version: &file.version,
+            wheel: Some(file),
+            facts: &wheels[*text],
+        })
+        .collect();
     let distributions: Vec<Distribution<'_>> =
-        files.iter().zip(&names).map(|(file, name)| Distribution { name, facts: &wheels[*file] }).collect();
-    let answer = simulate(&distributions, python(&files));
-    let (mut refused, mut optional, mut unverifiable) = (false, false, BTreeSet::new());
+        installed.iter().map(|one| Distribution { name: one.name, facts: one.facts }).collect();
+    let python = python(&texts);
+    let answer = simulate(&distributions, python);
+    let mut told = Told { verdict: String::new(), missing: BTreeSet::new(), libraries: BTreeSet::new() };
+    let (mut unverifiable, mut errors) = (BTreeSet::new(), false);
+    // A wheel by itself, asked for its macOS, lacks what it needs.
+    let alone = row.right.starts_with("(macOS ");
     for (image, trouble) in answer.troubles() {
         assert!(!matches!(trouble.what, What::Differs { .. }), "{}: {}: {}", row.left, row.right, trouble.sentence());
-        if image.distribution != &names[0] {
+        if image.distribution != installed[0].name || alone {
             continue;
         }
+        errors |= trouble.grade == Grade::Error;
         match &trouble.what {
-            What::Refused(Refusal::Architecture(_)) => refused = true,
-            What::LibraryMissing { outside: Some(Outside::Expected), .. } => optional = true,
+            What::LibraryMissing { outside: Some(Outside::Expected), .. } => {}
             What::LibraryMissing { library, .. } => {
                 told.libraries.insert((*library).to_owned());
             }
@@ -109,41 +143,24 @@ fn tell(row: &Row, wheels: &BTreeMap<String, WheelFacts>) -> Told {
             What::SymbolMissing { symbol, expected: Expected::Anywhere, .. } => {
                 unverifiable.insert(*symbol);
             }
-            What::LoadsAfter { .. } => {}
+            What::LoadsAfter { .. } | What::Refused(_) => {}
             other => panic!("{}: {}: {other:?}", row.left, row.right),
         }
     }
-    let right = files.get(1).map(|file| (name(file), &wheels[*file]));
-    let numpy = right.as_ref().is_some_and(|(name, _)| name.name.as_str() == "numpy");
-    let with_openmp = |facts: &WheelFacts| -> usize {
-        facts.images.iter().filter_map(|image| image.slice.as_ref().ok()).filter(|slice| slice.markers.openmp).count()
-    };
-    let plugin = slices().find_map(|slice| slice.markers.pjrt);
-    let verdict = if refused {
-        "WRONG_ARCH"
-    } else if numpy && slices().any(|slice| slice.markers.numpy == Some(NumpyAbi::One)) {
-        "NUMPY1_ABI"
-    } else if numpy && slices().any(|slice| matches!(slice.markers.numpy, Some(NumpyAbi::Two { .. }))) {
-        "NUMPY2_OK"
-    } else if right.as_ref().is_some_and(|(_, facts)| with_openmp(facts) > 0) && with_openmp(left) > 0 {
-        "OMP_DUPLICATE_RISK"
-    } else if !told.libraries.is_empty() {
-        "LIBRARY_NOT_FOUND"
-    } else if !told.missing.is_empty() {
-        "SYMBOL_MISSING"
-    } else if let Some((right, _)) = &right
-        && let (Some(plugin), Some(framework)) = (plugin, framework(right))
-        && plugin != framework
-    {
-        "LOADS_BUT_PJRT_VERSION_DIFFERS"
-    } else if optional {
-        "LOADS_EXCEPT_OPTIONAL"
-    } else if !unverifiable.is_empty() {
-        &format!("LOADS_{}_UNVERIFIABLE", unverifiable.len())
-    } else {
-        "LOADS"
-    };
-    told.verdict = verdict.to_owned();
+    let knowledge = Knowledge::built_in();
+    let case = Case { installed: &installed, answer: &answer, python, macos: floor(row), knowledge: &knowledge };
+    let (mut findings, own) = (rules::judge(&case), format!("`{}`", installed[0].name));
+    findings.retain(|finding| finding.message.contains(&own) && finding.code != Code::LoadOrder);
+    if alone {
+        findings.retain(|finding| finding.code == Code::MacosAboveFloor);
+    }
+    let numpy = files.get(1).is_some_and(|file| file.name.as_str() == "numpy");
+    told.verdict = found(row, &findings, unverifiable.len(), numpy, wheels);
+    // Nothing that dyld refuses is left out, and nothing else is an error but what the wheel itself lacks.
+    let excused = row.left.starts_with("torch-1.10.2-");
+    let is_error = |finding: &Finding| finding.severity == Severity::Error && finding.code != Code::NativeHalfMissing;
+    let half = findings.iter().any(|finding| finding.code == Code::NativeHalfMissing);
+    assert!(findings.iter().any(is_error) == (errors && !excused) || half, "{} {}: {findings:?}", row.left, row.right);
     told
 }
 

@@ -1,0 +1,65 @@
+//! Images that say they are for a later macOS than the lowest. dyld does not compare it; what breaks is what they use.
+
+use super::case::{Case, Place, is_above, slice};
+use crate::check::facts::{Platform, Version, WheelFacts};
+use crate::diag::{Code, Finding};
+
+/// The highest macOS that an image of a wheel asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Minimum<'a> {
+    /// That macOS.
+    pub macos: Version,
+    /// The first image that asks for it.
+    pub image: &'a str,
+}
+
+/// Returns the highest macOS that an image of a wheel asks for; `None` where none says.
+pub fn minimum(facts: &WheelFacts) -> Option<Minimum<'_>> {
+    highest(minimums(facts))
+}
+
+fn minimums(facts: &WheelFacts) -> impl Iterator<Item = Minimum<'_>> {
+    facts.images.iter().filter_map(|image| {
+        let build = slice(image)?.build.filter(|build| build.platform == Platform::MacOs)?;
+        Some(Minimum { macos: build.minos, image: &image.path })
+    })
+}
+
+fn highest<'a>(all: impl IntoIterator<Item = Minimum<'a>>) -> Option<Minimum<'a>> {
+    all.into_iter().reduce(|best, next| if next.macos > best.macos { next } else { best })
+}
+
+pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+    const CODE: Code = Code::MacosAboveFloor;
+    let mut findings = Vec::new();
+    for one in case.installed {
+        let above = minimums(one.facts).filter(|minimum| is_above(minimum.macos, case.macos)).collect();
+        let above = case.excuse(
+            CODE,
+            above,
+            |minimum| Place { distribution: one.name, image: minimum.image, symbol: None },
+            &mut findings,
+        );
+        let count = above.len();
+        let Some(Minimum { macos, image }) = highest(above) else { continue };
+        let (release, all) = (case.release(one.name), one.facts.images.len());
+        let message = format!("`{image}` of {release} is built for macOS {macos}, and the lowest is {}", case.macos);
+        let mut finding = Finding::warning(CODE, message);
+        if all > 1 {
+            finding =
+                finding.noting(format!("{count} of its {all} images are built for a later macOS than {}", case.macos));
+        }
+        if let Some(wheel) = one.wheel {
+            let tags: Vec<&str> = wheel.platform_tags().collect();
+            finding = finding.noting(format!("the wheel is tagged `{}`", tags.join(".")));
+        }
+        let hint = format!(
+            "raise `macos` to {}.{} or take an earlier release of `{}`",
+            macos.major(),
+            macos.minor(),
+            one.name
+        );
+        findings.push(finding.hinting(hint));
+    }
+    findings
+}

@@ -1,0 +1,8 @@
+//! Rules over the libraries of an environment: made-up distributions in, findings out. For each rule one that it is about,
+//! in each grade, and its harmless neighbour.
+
+mod made;
+
+mod loading;
+mod openmp;
+mod versions;
