@@ -49,7 +49,7 @@ fn torch_tries_its_operators_through_the_verb() {
     let some = counted(&["--ops", file.to_str().unwrap(), "torch.linalg.inv,autograd_function"]);
     let named = ["torch.nn.LSTM", "grid_sample[2d,bilinear,zeros]", "aten::addmm", "linalg_inv", "autograd_function"];
     let there = |name: &&str| some.contains(*name) || some.contains(name.trim_start_matches("aten::"));
-    assert!(named.iter().all(|name| there(name)), "{some:?}");
+    assert!(named.iter().all(there), "{some:?}");
     // By its whole name a case is that one alone, else those that have all its words.
     assert_eq!(counted(&["--ops", "interpolate[bilinear]"]).len(), 1);
     assert!(counted(&["--ops", "interpolate"]).len() > 10);
