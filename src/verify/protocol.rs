@@ -101,7 +101,7 @@ pub enum Question {
     Autocast,
     /// Shapes and layouts that are known to have been wrong somewhere: the checks of [`CHECKS`].
     Numbers,
-    /// The product and the linear layers once more, after other work has been through the allocator: round 1.
+    /// The products and the linear layers once more, after other work has been through the allocator: round 1.
     Again,
     /// Converting a small model, and predicting with it where the system can (Core ML tools alone).
     Convert,
@@ -135,7 +135,8 @@ pub struct Sizes {
     pub most: u64,
     /// The side of the square product.
     pub product: u64,
-    /// The inner length of long products: at least 32767, where products were wrong.
+    /// The inner length of long products: over 32767, where products were wrong, and no multiple of any tile, which would
+    /// hide it.
     pub long: u64,
     /// The rows of large batches: more than 65536, where linear layers were wrong.
     pub rows: u64,
@@ -540,18 +541,21 @@ pub const CHECKS: &[KnownCheck] = &[
     known("matmul-thin", Question::Numbers, "matrix product with a thin operand (1, 1000) @ (1000, 3)"),
     known("matmul-transposed", Question::Numbers, "matrix product of transposed operands"),
     known("bmm", Question::Numbers, "batched matrix product (8, 64, 48) @ (8, 48, 80)"),
-    // pytorch issues 195163 and pull 183535: garbage from an inner length of 32767 on.
-    known("matmul-long", Question::Numbers, "matrix product with a long inner side (16, long) @ (long, 16)"),
-    known("bmm-long", Question::Numbers, "batched matrix product with a long inner side (2, 8, long) @ (2, long, 8)"),
+    // pytorch issues 195163 and pull 183535: garbage from an inner length of 32767 on, where both other sides are at least
+    // 16; issue 193487: where the first operand is a transposed view.
+    known("matmul-long", Question::Numbers, "matrix product with a long inner side (25, long) @ (long, 25)"),
+    known("matmul-long-transposed", Question::Numbers, "matrix product of a transposed view (long, 25) @ (long, 25)"),
+    known("bmm-long", Question::Numbers, "batched matrix product with a long inner side (2, 25, long) @ (2, long, 25)"),
     // pytorch issue 188438: the bias is dropped for thin inputs.
     known("linear-thin", Question::Numbers, "thin linear layer (80, 1, 2) to 192 without bias"),
     known("linear-thin-bias", Question::Numbers, "thin linear layer (80, 1, 2) to 192 with bias"),
     known("linear-vector-bias", Question::Numbers, "linear layer with bias on one row (1, 64) to 32"),
     // pytorch issue 189495.
     known("linear-rows-bias", Question::Numbers, "linear layer with bias on many rows (rows, 2, 8) to 16"),
-    // pytorch issue 180776.
+    // pytorch issue 180776: other numbers at each call in half precision, for this shape among others.
+    known("linear-deep", Question::Numbers, "linear layer without bias on four dimensions (1, 3, 28, 315) to 315"),
     known("linear-deep-bias", Question::Numbers, "linear layer with bias on four dimensions (4, 8, 16, 64) to 48"),
-    // pytorch issues 162730, 167154 and 197796.
+    // pytorch issues 162730, 167154 and, for three dimensions, 197796.
     known("linear-transposed-weight", Question::Numbers, "linear layer whose weight is a transposed view"),
     known("linear-sliced-weight", Question::Numbers, "linear layer whose weight is every second column"),
     known("linear-expanded-input", Question::Numbers, "linear layer whose input is an expanded view"),
@@ -581,8 +585,9 @@ pub const CHECKS: &[KnownCheck] = &[
         Question::Numbers,
         "random numbers in place on a transposed tensor: the part that is written",
     ),
-    // pytorch pull 190352.
-    known("linear-complex", Question::Numbers, "linear layer of complex numbers"),
+    // pytorch issue 187201 and pull 190352: these end the process where there are five dimensions, some of length 1.
+    known("linear-deep-backward", Question::Numbers, "gradients of a linear layer on five dimensions (2, 1, 2, 1, 2)"),
+    known("linear-complex", Question::Numbers, "linear layer of complex numbers on five dimensions (2, 1, 2, 1, 2)"),
     known("autocast-linear", Question::Autocast, "linear layer under mixed precision"),
     known("autocast-conv2d", Question::Autocast, "convolution under mixed precision"),
     known("adam-strided", Question::Optimizer, "weights after five steps of Adam, one of them transposed"),
@@ -597,7 +602,7 @@ impl Sizes {
     /// backend out of memory`.
     pub fn for_memory(memory: u64) -> Self {
         let most = (memory / 20).clamp(64 << 20, 1 << 30);
-        Self { memory, most, product: 1000, long: 32_768, rows: 65_600, churn: most / 2, steps: 200 }
+        Self { memory, most, product: 1000, long: 32_769, rows: 65_600, churn: most / 2, steps: 200 }
     }
 }
 
@@ -741,7 +746,7 @@ mod tests {
     fn a_mac_of_8_gib_is_not_exhausted() {
         let sizes = Sizes::for_memory(8 << 30);
         assert!(sizes.most <= 410 << 20 && sizes.churn <= sizes.most, "{sizes:?}");
-        assert!(sizes.long >= 32_767 && sizes.rows > 65_536);
+        assert!(sizes.long > 32_768 && sizes.long % 2 == 1 && sizes.rows > 65_536);
         // The largest checks: rows in float32 with their float64 reference, and the product thrice.
         let rows = sizes.rows * 2 * (8 + 16) * (4 + 8);
         let product = 3 * sizes.product * sizes.product * (4 + 8);

@@ -1,7 +1,7 @@
 //! Our probes in real frameworks on this machine's processor, from the real index (when `MACML_LIVE` is set): each finds
 //! everything right, and finds what is sabotaged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -228,8 +228,72 @@ torch.optim.SGD.step = step";
     small.sizes.most = 8 << 20;
     let (transcript, verdict) = ask(&torch, &small);
     assert_eq!(verdict.word, Word::Incomplete, "{:#?}", verdict.problems);
-    let large = ["product", "matmul-long", "bmm-long", "linear-rows-bias", "attention-long-grouped", "sum-long"];
+    let large = [
+        "product",
+        "matmul-long",
+        "matmul-long-transposed",
+        "bmm-long",
+        "linear-rows-bias",
+        "attention-long-grouped",
+        "sum-long",
+    ];
     assert_eq!(skipped(&transcript, Why::Memory), large);
+}
+
+/// Breaks torch as it was broken on some Mac, as nearly as reports say when: each must show in the checks that are there
+/// for it, and in no other.
+#[test]
+fn what_was_wrong_on_macs_is_asked_so_that_it_shows() {
+    if !full() {
+        return;
+    }
+    let conditions =
+        "linear, sdpa, product, batched = F.linear, F.scaled_dot_product_attention, torch.Tensor.__matmul__, torch.bmm
+def wrong(result, bad):
+    return result * 1.5 if bad else result
+def bad_linear(x, w, b=None):
+    half, deep = x.dtype in (torch.float16, torch.bfloat16), x.dim() > 2
+    bad = half and b is None and deep and x.shape[-1] in (315, 634, 1024)  # issue 180776
+    bad = bad or b is not None and x.dtype == torch.float32 and x.dim() == 3 and x.shape[0] > 65536  # issue 189495
+    bad = bad or x.dtype == torch.bfloat16 and x.dim() == 3 and w.stride(0) == 1 != w.stride(1)  # issue 197796
+    bad = bad or x.dtype == torch.complex64 and x.dim() > 4  # pull 190352
+    bad = bad or x.dtype == torch.float32 and x.dim() > 4 and x.requires_grad  # issue 187201
+    bad = bad or b is not None and x.dtype == torch.float32 and deep and x.shape[-2] == 1  # issue 188438
+    return wrong(linear(x, w, b), bad)
+def bad_sdpa(q, k, v, **more):
+    half = q.dtype in (torch.float16, torch.bfloat16)
+    bad = more.get('is_causal') and half  # issue 195910
+    bad = bad or q.shape[-2] <= 8 and k.shape[-2] >= 1024 and k.shape[1] < q.shape[1] and half  # issue 174861
+    return wrong(sdpa(q, k, v, **more), bad)
+def long(a, b):  # issues 193487 and 195163
+    most = a.shape[-1] >= 32767 and a.shape[-1] % 16 and min(a.shape[-2], b.shape[-1]) >= 16
+    return most and a.dtype == torch.float32
+F.linear, F.scaled_dot_product_attention = bad_linear, bad_sdpa
+torch.Tensor.__matmul__ = lambda a, b: wrong(product(a, b), long(a, b))
+torch.bmm = lambda a, b: wrong(batched(a, b), long(a, b))
+convolve = F.conv2d
+def bad_conv2d(x, w, *all, **more):  # issue 192212
+    return wrong(convolve(x, w, *all, **more), x.dtype == torch.float32 and not w.is_contiguous())
+F.conv2d = bad_conv2d";
+    let request = Request { questions: vec![Question::Numbers], ..request(Framework::Torch) };
+    let (_, verdict) = sabotaged(conditions, &request);
+    let found: BTreeSet<&str> = verdict.problems.iter().filter_map(|problem| problem.id.as_deref()).collect();
+    let expected = [
+        "attention-causal",
+        "attention-long-grouped",
+        "bmm-long",
+        "conv2d-sliced-weight",
+        "linear-complex",
+        "linear-deep",
+        "linear-deep-backward",
+        "linear-rows-bias",
+        "linear-thin-bias",
+        "linear-transposed-weight",
+        "matmul-long",
+        "matmul-long-transposed",
+    ];
+    assert!(verdict.problems.iter().all(|problem| problem.word == Word::WrongNumbers), "{:#?}", verdict.problems);
+    assert_eq!(found.into_iter().collect::<Vec<_>>(), expected);
 }
 
 /// What is asked about operators.

@@ -124,7 +124,8 @@ impl Probe {
             Question::Again => {
                 self.churn(device);
                 let again = |known: &&KnownCheck| {
-                    known.id == "product" || (known.id.starts_with("linear-") && !checks::is_risky(known.id))
+                    let repeated = ["product", "matmul-", "bmm", "linear-"].iter().any(|one| known.id.starts_with(one));
+                    repeated && !checks::is_risky(known.id)
                 };
                 self.checks(protocol::CHECKS.iter().filter(again), 1, device);
             }

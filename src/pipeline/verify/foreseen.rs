@@ -70,13 +70,13 @@ const SHOWS: &[(&str, &[&str])] = &[
     ),
     ("mps-attention-long-keys", &["attention-long-grouped"]),
     ("mps-causal-attention-sees-ahead", &["attention-causal"]),
-    ("mps-m5-half-linear", &["linear-deep-bias", "linear-thin-bias", "linear-thin", "linear-rows-bias"]),
-    ("mps-matmul-long-inner", &["matmul-long", "bmm-long"]),
+    ("mps-m5-half-linear", &["linear-deep", "linear-deep-bias", "linear-thin", "linear-thin-bias"]),
+    ("mps-matmul-long-inner", &["matmul-long", "matmul-long-transposed", "bmm-long"]),
     ("mps-bmm-long-inner", &["bmm-long"]),
     ("mps-linear-bias-on-macos-26", &["linear-thin-bias", "linear-vector-bias"]),
     ("mps-linear-bias-large-batch", &["linear-rows-bias"]),
-    ("mps-linear-ends-process-on-macos-27", &["linear-transposed-weight"]),
-    ("mps-complex-linear-on-macos-27", &["linear-complex", "linear-backward"]),
+    ("mps-linear-ends-process-on-macos-27", &["linear-transposed-weight", "linear-deep-backward"]),
+    ("mps-complex-linear-on-macos-27", &["linear-complex", "linear-deep-backward"]),
 ];
 
 /// Looks at a set of packages as this Mac has it.

@@ -124,15 +124,17 @@ PRODUCTS = [
     ("matmul-thin", [(1, 1000), (1000, 3)], product, None),
     ("matmul-transposed", [(96, 65), (33, 96)], lambda a, b: a.T @ b.T, None),
     ("bmm", [(8, 64, 48), (8, 48, 80)], product, None),
-    ("matmul-long", [(16, LONG), (LONG, 16)], product, None),
-    ("bmm-long", [(2, 8, LONG), (2, LONG, 8)], product, None),
+    ("matmul-long", [(25, LONG), (LONG + 63, 25)], lambda a, b: a @ b[:LONG], None),
+    ("matmul-long-transposed", [(LONG, 25), (LONG + 63, 25)], lambda a, b: a.T @ b[:LONG], None),
+    ("bmm-long", [(2, 25, LONG), (2, LONG, 25)], product, None),
     ("linear-thin", [(80, 1, 2), (192, 2)], linear, None),
     ("linear-thin-bias", [(80, 1, 2), (192, 2), (192,)], linear, None),
     ("linear-vector-bias", [(1, 64), (32, 64), (32,)], linear, None),
     ("linear-rows-bias", [(ROWS, 2, 8), (16, 8), (16,)], linear, None),
+    ("linear-deep", [(1, 3, 28, 315), (315, 315)], linear, None),
     ("linear-deep-bias", [(4, 8, 16, 64), (48, 64), (48,)], linear, None),
     ("linear-sliced-weight", [(24, 64), (48, 128), (48,)], lambda x, w, b: linear(x, w[:, ::2], b), None),
-    ("linear-transposed-weight", [(24, 64), (64, 48), (48,)], lambda x, w, b: linear(x, w.T, b), None),
+    ("linear-transposed-weight", [(2, 256, 256), (256, 256)], lambda x, w: linear(x, w.T), None),
     (
         "linear-expanded-input",
         [(1, 1, 64), (48, 64), (48,)],
@@ -168,7 +170,8 @@ OTHERS = [
     ("sum-long", [(1000, 1000)], lambda x: (x + 1).sum().reshape(1), ["float32"]),
     ("embedding", [(101, 16)], embedding, None),
     ("copy-strided", [(20, 30), (20, 15)], copy_strided, None),
-    ("linear-complex", [(24, 64), (48, 64)], linear, ["complex64"]),
+    ("linear-deep-backward", [(2, 1, 2, 1, 2), (4, 2)], lambda *all: gradients(linear, *all), None),
+    ("linear-complex", [(2, 1, 2, 1, 2), (4, 2)], linear, ["complex64"]),
 ]
 ADAM = [("adam-strided", [(24, 16), (32, 16)], adam, ["float32"])]
 

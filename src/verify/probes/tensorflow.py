@@ -17,9 +17,10 @@ def linear(x, weight, bias=None):
     return tf.reshape(result, tuple(x.shape[:-1]) + (weight.shape[-1],))
 
 
-def deep_dense(x, weight, bias):
+def deep_dense(x, weight, bias=None):
     """Without flattening, as Keras does it."""
-    return tf.tensordot(x, weight, axes=1) + bias
+    result = tf.tensordot(x, weight, axes=1)
+    return result if bias is None else result + bias
 
 
 def attention(q, k, v):
@@ -83,18 +84,26 @@ PRODUCTS = [
         None,
     ),
     ("bmm", [(8, 64, 48), (8, 48, 80)], product, None),
-    ("matmul-long", [(16, LONG), (LONG, 16)], product, None),
-    ("bmm-long", [(2, 8, LONG), (2, LONG, 8)], product, None),
+    ("matmul-long", [(25, LONG), (LONG, 25)], product, None),
+    (
+        "matmul-long-transposed",
+        [(LONG, 25), (LONG, 25)],
+        lambda a, b: tf.linalg.matmul(a, b, transpose_a=True),
+        None,
+    ),
+    ("bmm-long", [(2, 25, LONG), (2, LONG, 25)], product, None),
     ("linear-thin", [(80, 1, 2), (2, 192)], linear, None),
     ("linear-thin-bias", [(80, 1, 2), (2, 192), (192,)], linear, None),
     ("linear-vector-bias", [(1, 64), (64, 32), (32,)], linear, None),
     ("linear-rows-bias", [(ROWS, 2, 8), (8, 16), (16,)], linear, None),
+    ("linear-deep", [(1, 3, 28, 315), (315, 315)], deep_dense, None),
     ("linear-deep-bias", [(4, 8, 16, 64), (64, 48), (48,)], deep_dense, None),
     ("linear-sliced-weight", [(24, 64), (128, 48), (48,)], lambda x, w, b: linear(x, w[::2], b), None),
-    ("linear-transposed-weight", [(24, 64), (48, 64), (48,)], lambda x, w, b: linear(x, tf.transpose(w), b), None),
+    ("linear-transposed-weight", [(2, 256, 256), (256, 256)], lambda x, w: deep_dense(x, tf.transpose(w)), None),
 ]
 OTHERS = [
     ("linear-backward", [(24, 64), (64, 48), (48,)], lambda *all: gradients(linear, *all), None),
+    ("linear-deep-backward", [(2, 1, 2, 1, 2), (2, 4)], lambda *all: gradients(deep_dense, *all), None),
     ("conv2d", [(4, 32, 32, 3), (3, 3, 3, 8)], convolution, None),
     ("conv2d-bias", [(4, 32, 32, 3), (3, 3, 3, 8), (8,)], convolution, None),
     (

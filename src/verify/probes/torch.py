@@ -80,12 +80,15 @@ PRODUCTS = [
     ("matmul-thin", [(1, 1000), (1000, 3)], lambda a, b: a @ b, None),
     ("matmul-transposed", [(96, 65), (33, 96)], lambda a, b: a.t() @ b.t(), None),
     ("bmm", [(8, 64, 48), (8, 48, 80)], torch.bmm, None),
-    ("matmul-long", [(16, LONG), (LONG, 16)], lambda a, b: a @ b, None),
-    ("bmm-long", [(2, 8, LONG), (2, LONG, 8)], torch.bmm, None),
+    # What lies behind the second operand is not zero: reading past its end shows.
+    ("matmul-long", [(25, LONG), (LONG + 63, 25)], lambda a, b: a @ b[:LONG], None),
+    ("matmul-long-transposed", [(LONG, 25), (LONG + 63, 25)], lambda a, b: a.t() @ b[:LONG], None),
+    ("bmm-long", [(2, 25, LONG), (2, LONG, 25)], torch.bmm, None),
     ("linear-thin", [(80, 1, 2), (192, 2)], F.linear, None),
     ("linear-thin-bias", [(80, 1, 2), (192, 2), (192,)], F.linear, None),
     ("linear-vector-bias", [(1, 64), (32, 64), (32,)], F.linear, None),
     ("linear-rows-bias", [(ROWS, 2, 8), (16, 8), (16,)], F.linear, None),
+    ("linear-deep", [(1, 3, 28, 315), (315, 315)], F.linear, None),
     ("linear-deep-bias", [(4, 8, 16, 64), (48, 64), (48,)], F.linear, None),
     ("linear-sliced-weight", [(24, 64), (48, 128), (48,)], lambda x, w, b: F.linear(x, w[:, ::2], b), None),
 ]
@@ -131,14 +134,15 @@ OTHERS = [
 ]
 # These have aborted the process on some systems; so they come last.
 RISKY = [
-    ("linear-transposed-weight", [(24, 64), (64, 48), (48,)], lambda x, w, b: F.linear(x, w.t(), b), None),
+    ("linear-transposed-weight", [(2, 256, 256), (256, 256)], lambda x, w: F.linear(x, w.t()), None),
     (
         "linear-expanded-input",
         [(1, 1, 64), (48, 64), (48,)],
         lambda x, w, b: F.linear(x.expand(4, 8, 64), w, b),
         None,
     ),
-    ("linear-complex", [(24, 64), (48, 64)], F.linear, ["complex64"]),
+    ("linear-deep-backward", [(2, 1, 2, 1, 2), (4, 2)], lambda *all: gradients(F.linear, *all), None),
+    ("linear-complex", [(2, 1, 2, 1, 2), (4, 2)], F.linear, ["complex64"]),
 ]
 ADAM = [("adam-strided", [(24, 16), (24, 3), (32, 16)], adam_strided, ["float32"])]
 

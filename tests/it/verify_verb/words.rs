@@ -217,6 +217,29 @@ fn what_is_known_is_told_before_and_after() {
     let parts =
         ["  and 1 more known problem, which `macml rules NAME` tells: `mps-", "(known: `mps-linear-bias-large-batch`)"];
     run.says(3, &parts);
+    // Bug report R27, its table: an M1 with macOS 26.4.
+    let mut thin = good();
+    for event in &mut thin {
+        let Event::Check(check) = event else { continue };
+        if check.element == ElementType::Float32 && check.round == 0 {
+            match check.id.as_str() {
+                "linear-thin-bias" => (check.max_rel, check.beyond) = (Some(2.3e-1), 15_000),
+                "linear-thin" => check.max_rel = Some(9e-8),
+                _ => {}
+            }
+        }
+    }
+    let m1 = std::fs::read_to_string(&mac).unwrap();
+    let m1 = m1.replace("recorded: ", "made of ").replace("Apple M5", "Apple M1").replace("26.4.1", "26.4");
+    let prefix_of_m1 = Prefix::answering("2.13.0", &thin, "");
+    prefix_of_m1.project.write("m1.json", &m1);
+    let json = prefix_of_m1.json(&["--python", "--host", "m1.json"]);
+    let [problem] = &json["verdicts"][0]["problems"].as_array().unwrap()[..] else { panic!("{json:#}") };
+    let told =
+        "`linear-thin-bias` (thin linear layer (80, 1, 2) to 192 with bias) in float32: off by 2.3e-1 of its scale";
+    assert!(problem["sentence"].as_str().unwrap().starts_with(told), "{problem:#}");
+    assert_eq!((&json["exit-code"], &problem["known"][0]), (&3.into(), &"mps-linear-bias-on-macos-26".into()));
+    assert_eq!((&json["mac"]["chip"], &json["mac"]["macos"]), (&"Apple M1".into(), &"26.4".into()));
     // Of the processor it is no news.
     let run = prefix.verify(&["--python", "--device", "cpu", "--host", &host("m5-macos26")]);
     run.never_says(&["known problem", "(known:"]);
