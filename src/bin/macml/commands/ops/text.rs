@@ -193,9 +193,6 @@ fn word(state: State) -> String {
 
 /// Lays out the names of a text, a line each.
 fn in_file(file: &str, all: &[Asked], torch: &Version) -> String {
-    if all.is_empty() {
-        return format!("`{file}` names no operator\n");
-    }
     let width = all.iter().map(|asked| asked.text.len()).max().unwrap_or_default();
     let mut lines = vec![format!("operators named in `{file}`, in torch {torch}:")];
     lines.extend(all.iter().map(|asked| {
