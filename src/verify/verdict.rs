@@ -504,7 +504,8 @@ impl Judge<'_> {
         if late > 0 {
             let limit = self.transcript.request.limits.begin;
             let many = if late == 1 { "1 computation was".into() } else { format!("{late} computations were") };
-            let sentence = format!("{many} not begun, because {limit} s were over");
+            let over = if limit == 0 { "there was no time".into() } else { format!("{limit} s were over") };
+            let sentence = format!("{many} not begun, because {over}");
             self.find(Word::Incomplete, None, sentence);
         }
     }
@@ -617,7 +618,10 @@ fn absent(transcript: &Transcript, device: &DeviceSeen) -> (Word, String) {
         return (Word::NotVisible, format!("this process sees no GPU: {keeper}{unbuilt}"));
     }
     if is(Surrounding::Rosetta) {
-        return (Word::NoDevice, format!("{framework} runs translated by Rosetta, where it has no {asked}{unbuilt}{words}"));
+        return (
+            Word::NoDevice,
+            format!("{framework} runs translated by Rosetta, where it has no {asked}{unbuilt}{words}"),
+        );
     }
     let seen = if listed { ", though the system lists one" } else { "" };
     (Word::NoDevice, format!("{framework} finds no {asked} device that it can use{seen}{unbuilt}{words}"))

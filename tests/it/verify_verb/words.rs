@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use macml::verify::protocol::{At, Check, Done, ElementType, Event, Fallback, Training};
+use macml::verify::protocol::{At, Check, Done, ElementType, Event, Fallback, Skipped, Training, Why};
 
 use super::{Prefix, good, host, recorded};
 
@@ -106,6 +106,12 @@ fn a_good_answer_and_each_sabotage_have_their_word_and_exit_code() {
     let mut untrained = good();
     untrained.retain(|event| !matches!(event, Event::Training(_)));
     check(&answering(&untrained, ""), cpu, "incomplete", 1, "nothing was trained");
+
+    let mut late = good();
+    let skipped = Skipped { id: "softmax".into(), element: None, why: Why::Time, error: None };
+    late.insert(late.len() - 1, Event::Skipped(skipped));
+    let run = answering(&late, "").verify(&["--python", "--device", "cpu", "--timeout", "100"]);
+    run.says(1, &["1 computation was not begun", "hint: `--timeout` gives each process more than these 100 s"]);
 
     let cuda = &["--device", "cuda"][..];
     let none = recorded("torch-2.13.0-linux-cuda.no-device");

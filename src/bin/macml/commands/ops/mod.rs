@@ -31,6 +31,7 @@ use crate::context::serving;
 use crate::error;
 use crate::error::CommandError;
 use crate::error::Kind;
+use crate::printer::NAME;
 use crate::printer::Printer;
 use crate::printer::WARN;
 use crate::printer::styled;
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &OpsArgs, context: &Context, printer: &Printer) -> ExitC
         if let (Some(shown), Some(first)) = (file, others.first()) {
             let lines = amount::count(others.len(), "line");
             let sentence = format!("{lines} of `{shown}` counted for nothing, the first: {first}");
-            printer.aside(&format!("{}: {sentence}\n", styled(WARN, "warning")));
+            printer.aside(&format!("{}: {sentence}\n", styled(NAME, "note")));
         }
     }
     for finding in &tables.findings {
@@ -182,7 +183,8 @@ impl Word {
             }
             Self::File { shown, text } => {
                 let ask = |name: &str| operators::ask(table, name, Overloads::Exact);
-                let in_table = |words: &[&str]| words.iter().all(|name| operators::knows(table, name, Overloads::Exact));
+                let in_table =
+                    |words: &[&str]| words.iter().all(|name| operators::knows(table, name, Overloads::Exact));
                 let operators::Mentioned { names, others } = operators::mentioned(text, &in_table);
                 Answer { file: Some(shown.clone()), asked: names.iter().map(|name| ask(name)).collect(), others }
             }
@@ -208,7 +210,22 @@ fn no_operator(shown: &str) -> CommandError {
 
 /// Makes the error about a name that the table does not have.
 fn unknown(asked: &Asked, torch: &Version) -> CommandError {
-    let error = CommandError::usage(format!("torch {torch} has no operator `{}`", asked.text));
+    // No overload is called like the end of a file's name, but for `out`.
+    const ENDS: [&str; 5] = ["txt", "log", "err", "json", "md"];
+    let name = asked.text.as_str();
+    if let Some((stem, end)) = name.rsplit_once('.')
+        && ENDS.contains(&end)
+        && !stem.starts_with("torch.")
+    {
+        let error = format!("there is no file `{name}`, and torch {torch} has no operator of that name");
+        return CommandError::usage(error);
+    }
+    let error = CommandError::usage(format!("torch {torch} has no operator `{name}`"));
+    // Modules are called like classes, and no operator of torch that is to be called begins so.
+    let last = name.rsplit('.').next().unwrap_or(name);
+    if last.starts_with(|c: char| c.is_ascii_uppercase()) && !name.contains("::") {
+        return error.hint(format!("`macml verify --ops {name}` tries modules, with all operators that they run"));
+    }
     text::instead(asked, torch).into_iter().fold(error, CommandError::hint)
 }
 
