@@ -192,12 +192,12 @@ fn an_environment_without_a_framework_and_a_folder_without_an_environment_are_er
     run.fails(
         2,
         "error: `env` has no framework that could be verified\n\n\
-         hint: there are probes for torch, tensorflow, mlx and coremltools; macml.toml names them in [frameworks]",
+         hint: there are probes for torch, tensorflow, mlx and coremltools",
     );
     let json = prefix.json(&["--python"]);
     assert_eq!((&json["verdict"], &json["exit-code"]), (&"error".into(), &2.into()));
-    prefix.project.run(&["verify", "--prefix", "nowhere"]).says(2, &["`nowhere` is no environment of Python"]);
-    prefix.project.run(&["verify"]).says(2, &["macml.toml"]);
+    prefix.project.run(&["verify", "--prefix", "nowhere"]).says(2, &["there is no `nowhere`"]);
+    prefix.project.run(&["verify"]).says(2, &["macml.toml", "hint: `--prefix DIR` takes"]);
 }
 
 /// What is known of these releases on this Mac is told before, and what it explains then by name.

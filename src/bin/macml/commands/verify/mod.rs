@@ -216,9 +216,9 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
         None => subject.name.clone(),
     };
     if subject.frameworks().is_empty() {
-        return Err(CommandError::usage(format!("`{name}` has no framework that could be verified")).hint(
-            "there are probes for torch, tensorflow, mlx and coremltools; macml.toml names them in [frameworks]",
-        ));
+        let named = if inside.is_some() { "; macml.toml names them in [frameworks]" } else { "" };
+        let hint = format!("there are probes for torch, tensorflow, mlx and coremltools{named}");
+        return Err(CommandError::usage(format!("`{name}` has no framework that could be verified")).hint(hint));
     }
     let wanted = args.ops.as_ref().map(|words| operators::wanted(words, &subject, &name, context)).transpose()?;
     let as_locked = inside
