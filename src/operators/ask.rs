@@ -245,6 +245,15 @@ pub fn missing(table: &Table) -> Vec<Row> {
     table.operators().filter(|(name, _)| table.is_missed(name)).map(|(name, _)| row(table, name)).collect()
 }
 
+/// Lists the operators that people call and that call others, where one of nearly their name that does the work lacks a kernel
+/// of the GPU: what nobody finds who looks for what has none.
+pub fn missing_inside(table: &Table) -> Vec<Asked> {
+    let called = table.operators().map(|(name, _)| name).filter(|name| !name.is_internal());
+    let bases: BTreeSet<&str> = called.map(Name::root).collect();
+    let asked = bases.into_iter().map(|base| ask(table, base, Overloads::All));
+    asked.filter(|asked| !asked.leads_to.is_empty() && asked.state() == Some(State::None)).collect()
+}
+
 /// Compares two releases.
 pub fn compare(before: &Table, after: &Table) -> Comparison {
     let states = |table: &Table| -> BTreeMap<Name, State> {
@@ -339,6 +348,8 @@ mod tests {
         assert_eq!(counts(&table), Counts { gpu: 5, composite: 5, none: 4, elsewhere: 1 });
         let names: Vec<String> = missing(&table).iter().map(|row| row.name.to_string()).collect();
         assert_eq!(names, ["_linalg_svd", "calls.out", "mixed.out", "relu_backward"]);
+        let inside: Vec<String> = missing_inside(&table).into_iter().map(|asked| asked.text).collect();
+        assert_eq!(inside, ["linalg_svd"]);
     }
 
     #[test]

@@ -302,7 +302,8 @@ pub fn judge_all(first: &Transcript, later: &[Transcript]) -> Verdict {
         framework: first.request.framework,
         version: first.version().map(str::to_owned),
         device: first.request.device,
-        device_name: first.device().and_then(|device| device.name.clone()),
+        // Where there is none, a probe names what it runs on instead.
+        device_name: first.device().filter(|device| device.available).and_then(|device| device.name.clone()),
         system: first.hello().map(|hello| hello.system.clone()),
         problems,
         notes,
@@ -502,7 +503,9 @@ impl Judge<'_> {
         }
         if late > 0 {
             let limit = self.transcript.request.limits.begin;
-            let sentence = format!("{late} computations were not begun, because {limit} s were over");
+            let many = if late == 1 { "1 computation was".into() } else { format!("{late} computations were") };
+            let over = if limit == 0 { "there was no time".into() } else { format!("{limit} s were over") };
+            let sentence = format!("{many} not begun, because {over}");
             self.find(Word::Incomplete, None, sentence);
         }
     }
@@ -582,19 +585,28 @@ fn absent(transcript: &Transcript, device: &DeviceSeen) -> (Word, String) {
     let framework = transcript.request.framework;
     let asked = transcript.request.device;
     let words = device.error.as_ref().map_or_else(String::new, |error| format!(": {}", one_line(error)));
-    if device.built == Some(false) {
-        return (Word::NotBuilt, format!("this {framework} is built without {asked}"));
-    }
+    let system = transcript.hello().map_or("", |hello| hello.system.as_str());
+    let mac = system.starts_with("darwin");
+    let foreign = asked == Device::Mps && !mac;
+    let unbuilt = match device.built {
+        Some(false) if foreign => {
+            let sentence = format!("{asked} is there on Macs only, this system is {system}");
+            return (Word::NoDevice, format!("{sentence}, and this {framework} is built without {asked}"));
+        }
+        // Another build would find no device either.
+        Some(false) if device.listed == Some(0) => format!(", and this {framework} is built without {asked}"),
+        Some(false) => return (Word::NotBuilt, format!("this {framework} is built without {asked}")),
+        _ => String::new(),
+    };
     let is = |surrounding| device.surroundings.contains(&surrounding);
     let listed = device.listed.is_some_and(|count| count > 0);
-    let mac = transcript.hello().is_some_and(|hello| hello.system.starts_with("darwin"));
     let keeper = if is(Surrounding::Hidden) && asked == Device::Cuda {
         Some("`CUDA_VISIBLE_DEVICES` hides every device from it")
     } else if is(Surrounding::Sandbox) && !listed {
         Some("it runs in a sandbox")
     } else if is(Surrounding::VirtualMachine) && !listed {
         Some("it runs in a virtual machine")
-    } else if is(Surrounding::Ssh) && !listed {
+    } else if is(Surrounding::Ssh) && !listed && mac {
         Some("it was started by ssh")
     } else if device.listed == Some(0) && mac {
         // Every Mac that macml is for has a GPU.
@@ -603,13 +615,16 @@ fn absent(transcript: &Transcript, device: &DeviceSeen) -> (Word, String) {
         None
     };
     if let Some(keeper) = keeper {
-        return (Word::NotVisible, format!("this process sees no GPU: {keeper}"));
+        return (Word::NotVisible, format!("this process sees no GPU: {keeper}{unbuilt}"));
     }
     if is(Surrounding::Rosetta) {
-        return (Word::NoDevice, format!("{framework} runs translated by Rosetta, where it has no {asked}{words}"));
+        return (
+            Word::NoDevice,
+            format!("{framework} runs translated by Rosetta, where it has no {asked}{unbuilt}{words}"),
+        );
     }
     let seen = if listed { ", though the system lists one" } else { "" };
-    (Word::NoDevice, format!("{framework} finds no {asked} device that it can use{seen}{words}"))
+    (Word::NoDevice, format!("{framework} finds no {asked} device that it can use{seen}{unbuilt}{words}"))
 }
 
 /// Says what an error means that a framework raised instead of computing.

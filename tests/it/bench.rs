@@ -268,7 +268,7 @@ fn an_environment_of_somebody_else_is_measured_and_not_kept() {
     let run = bench.run(&["--device", "cpu", "--prefix", &prefix]);
     run.says(0, &["product 5000×5000", "; not kept"]);
     assert_eq!(bench.history(), History::default());
-    bench.run(&["--device", "cpu", "--prefix", "nowhere"]).says(2, &["`nowhere` is no environment of Python"]);
+    bench.run(&["--device", "cpu", "--prefix", "nowhere"]).says(2, &["there is no `nowhere`"]);
     bench.run(&["--prefix", &prefix, "--compare"]).says(2, &["cannot be used with"]);
 }
 

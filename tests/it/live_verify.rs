@@ -132,12 +132,12 @@ fn a_device_that_is_not_there() {
         ask(&Probe::python(framework, python, env()), &request).1.word
     };
     let torch = torch();
-    assert_eq!(word(Framework::Torch, &torch, Device::Mps), Word::NotBuilt);
+    assert_eq!(word(Framework::Torch, &torch, Device::Mps), Word::NoDevice);
     assert_eq!(word(Framework::Torch, &torch, Device::Cuda), Word::NoDevice);
     let mlx = environment("mlx", &["mlx[cpu]"]);
-    assert_eq!(word(Framework::Mlx, &mlx, Device::Mps), Word::NotBuilt);
+    assert_eq!(word(Framework::Mlx, &mlx, Device::Mps), Word::NoDevice);
     let tensorflow = environment("tensorflow", &["tensorflow-cpu"]);
-    assert_eq!(word(Framework::Tensorflow, &tensorflow, Device::Mps), Word::NotBuilt);
+    assert_eq!(word(Framework::Tensorflow, &tensorflow, Device::Mps), Word::NoDevice);
 }
 
 /// Runs the torch probe with something of torch replaced; references are computed in float64 and stay right.

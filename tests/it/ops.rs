@@ -98,6 +98,9 @@ torch 2.13.0 for Macs: 6 operators, and 1 more made from them
 without a GPU kernel, linalg:
   linalg_eig  in no release up to torch 2.15.0
 
+composite, and what by its name does the work is without a GPU kernel:
+  linalg_svd  first in torch 2.14.0, through _linalg_svd
+
 1 that people do not call are left out: `--all` lists them
 what the table cannot tell, `macml verify --ops` tries on a GPU
 ";
@@ -145,6 +148,12 @@ torch.linalg.svd in torch 2.13.0: no GPU kernel, first in torch 2.14.0
     project.run(&["ops", "cholesky", "--torch", "2.15.0"]).says(2, &["hint: `cholesky` went with torch 2.14.0"]);
     // What has no kernel is a no, whatever else is unknown.
     project.run(&["ops", "nothing_like_it", "linalg_eig", "add"]).says(1, &["no operator `nothing_like_it`", "add in"]);
+    project.run(&["ops", "nofile.log"]).says(2, &["there is no file `nofile.log`"]);
+    for module in ["LSTM", "nn.LSTM", "torch.nn.LSTM"] {
+        let run = project.run(&["ops", module]);
+        run.says(2, &[&format!("hint: `macml verify --ops {module}` tries modules")]);
+        run.never_says(&["did you mean"]);
+    }
     project.run(&["ops", "./no-file"]).says(2, &["`./no-file` is neither a file nor a name of an operator"]);
 }
 
@@ -166,13 +175,16 @@ operators named in `log.txt`, in torch 2.13.0:
   aten::linalg_polar  unknown, `linalg_polar` comes with torch 2.14.0
   torch.linalg.eig    no GPU kernel, in no release up to torch 2.15.0
 ";
-    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, wanted, ""));
+    let note = "note: 1 line of `log.txt` counted for nothing, the first: add and more\n";
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (1, wanted, note));
     let report = project.run(&["ops", "log.txt", "--output-format", "json"]).json_as("ops.schema.json");
     let states: Vec<_> = report["asked"].as_array().unwrap().iter().map(|asked| asked["state"].as_str()).collect();
     assert_eq!(states, [Some("gpu"), Some("none"), None, Some("none")]);
     assert_eq!((&report["exit-code"], &report["asked"][1]["first"]), (&1.into(), &"2.14.0".into()));
     project.write("quiet.txt", "nothing fell back\n");
-    project.run(&["ops", "quiet.txt"]).says(0, &["`quiet.txt` names no operator\n"]);
+    project.run(&["ops", "quiet.txt"]).says(2, &["`quiet.txt` names no operator", "hint: write one"]);
+    project.write("empty.txt", "");
+    project.run(&["ops", "empty.txt"]).says(2, &["`empty.txt` names no operator"]);
     project.write("odd.txt", "aten::not_there\n");
     project.run(&["ops", "odd.txt"]).says(2, &["aten::not_there  unknown"]);
 }

@@ -208,7 +208,10 @@ pub(crate) fn subject(
     match folder {
         Some(folder) => Ok((None, prefix(folder, context)?)),
         None => {
-            let inside = Inside::enter(args, context, printer)?;
+            let inside = Inside::enter(args, context, printer).map_err(|error| match context.project() {
+                Ok(None) => error.hint("`--prefix DIR` takes an environment that is no project's"),
+                _ => error,
+            })?;
             let subject = inside.subject(context)?;
             Ok((Some(inside), subject))
         }
@@ -218,6 +221,10 @@ pub(crate) fn subject(
 /// Returns an environment that macml did not make, as what probes are started in.
 fn prefix(typed: &Path, context: &Context) -> Result<Subject, CommandError> {
     let root = context.cwd.join(typed);
+    if matches!(fs::kind(&root), Ok(None)) {
+        let error = CommandError::usage(format!("there is no `{}`", context.shown(&root)));
+        return Err(error.hint("name the folder of an environment, of venv or conda"));
+    }
     let activation = Activation { root: root.clone(), prompt: String::new(), run_env: BTreeMap::new() };
     let mut vars = context.env.all();
     for (name, change) in activation.changes(context.env.get("PATH"), context.env.get("VIRTUAL_ENV")) {

@@ -253,7 +253,7 @@ fn what_the_time_did_not_suffice_for() {
     let all = tried(&transcript);
     assert_eq!((all[0].outcome, all[0].why.as_deref()), (Outcome::NotTried, Some("the time was over")));
     let verdict = judge(&transcript);
-    assert_eq!(verdict.problems[0].sentence, "1 computations were not begun, because 240 s were over");
+    assert_eq!(verdict.problems[0].sentence, "1 computation was not begun, because 240 s were over");
 }
 
 #[test]

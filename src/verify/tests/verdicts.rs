@@ -188,7 +188,15 @@ fn a_training_that_teaches_nothing() {
 fn no_device_is_told_apart_by_why() {
     let needs =
         "RuntimeError: The MPS backend is supported on MacOS 13.0+.Current OS version can be queried using `sw_vers`";
-    absent(|device| device.built = Some(false), Word::NotBuilt, 1, "this torch is built without mps");
+    let unbuilt = "this torch is built without mps";
+    absent(|device| device.built = Some(false), Word::NotBuilt, 1, unbuilt);
+    absent(|device| (device.built, device.listed) = (Some(false), Some(1)), Word::NotBuilt, 1, unbuilt);
+    absent(
+        |device| (device.built, device.listed) = (Some(false), Some(0)),
+        Word::NotVisible,
+        2,
+        &format!("this process sees no GPU: the system lists none for it, as in a sandbox, and {unbuilt}"),
+    );
     absent(
         |device| (device.error, device.listed) = (Some(needs.into()), Some(1)),
         Word::NoDevice,
@@ -225,6 +233,36 @@ fn no_device_is_told_apart_by_why() {
         2,
         "torch finds no mps device that it can use, though the system lists one",
     );
+}
+
+/// A build for a device that the system does not have would not help.
+#[test]
+fn a_system_without_such_a_device_is_no_fault_of_the_build() {
+    let mut on_linux = hello("2.13.0");
+    if let Event::Hello(hello) = &mut on_linux {
+        hello.system = "linux 6.18 x86_64".into();
+    }
+    let judged = |device: Device, listed: Option<u32>, surroundings: &[Surrounding], word, code, sentence: &str| {
+        let seen = DeviceSeen {
+            built: Some(false),
+            listed,
+            name: Some("Intel Xeon".into()),
+            surroundings: surroundings.to_vec(),
+            ..DeviceSeen::default()
+        };
+        let mut transcript = heard(&[on_linux.clone(), Event::Device(seen)], "", Ended::Code(0));
+        transcript.request.device = device;
+        let verdict = told(&transcript, word, code, sentence);
+        // The processor is not that device.
+        assert_eq!(verdict.device_name, None);
+    };
+    let mps = "mps is there on Macs only, this system is linux 6.18 x86_64, and this torch is built without mps";
+    judged(Device::Mps, None, &[Surrounding::Ssh], Word::NoDevice, 2, mps);
+    let cuda = "torch finds no cuda device that it can use, and this torch is built without cuda";
+    judged(Device::Cuda, Some(0), &[Surrounding::Ssh], Word::NoDevice, 2, cuda);
+    for listed in [None, Some(1)] {
+        judged(Device::Cuda, listed, &[], Word::NotBuilt, 1, "this torch is built without cuda");
+    }
 }
 
 #[test]
@@ -310,6 +348,8 @@ fn what_was_not_asked_is_a_note_unless_nobody_can_do_without() {
         1,
         "2 computations were not begun, because 240 s were over",
     );
+    let one = "1 computation was not begun, because 240 s were over";
+    but(|events| events.push(skipped("bmm", Why::Time)), Word::Incomplete, 1, one);
     but(|events| drop(events.remove(2)), Word::Incomplete, 1, "no product in float32 was computed");
     but(|events| drop(events.remove(3)), Word::Incomplete, 1, "nothing was trained");
 }

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use macml::verify::protocol::{At, Check, Done, ElementType, Event, Fallback, Training};
+use macml::verify::protocol::{At, Check, Done, ElementType, Event, Fallback, Skipped, Training, Why};
 
 use super::{Prefix, good, host, recorded};
 
@@ -107,17 +107,38 @@ fn a_good_answer_and_each_sabotage_have_their_word_and_exit_code() {
     untrained.retain(|event| !matches!(event, Event::Training(_)));
     check(&answering(&untrained, ""), cpu, "incomplete", 1, "nothing was trained");
 
+    let mut late = good();
+    let skipped = Skipped { id: "softmax".into(), element: None, why: Why::Time, error: None };
+    late.insert(late.len() - 1, Event::Skipped(skipped));
+    let run = answering(&late, "").verify(&["--python", "--device", "cpu", "--timeout", "100"]);
+    run.says(1, &["1 computation was not begun", "hint: `--timeout` gives each process more than these 100 s"]);
+
     let cuda = &["--device", "cuda"][..];
     let none = recorded("torch-2.13.0-linux-cuda.no-device");
     check(&answering(&none, ""), cuda, "no-device", 2, "torch finds no cuda device that it can use");
     let hidden = Prefix::answering("2.11.0", &recorded("torch-2.11.0-h200-hidden.not-visible"), "");
     check(&hidden, cuda, "not-visible", 2, "`CUDA_VISIBLE_DEVICES` hides every device from it");
-    let built = answering(&recorded("torch-2.13.0-linux-mps.not-built"), "");
+    let linux = answering(&recorded("torch-2.13.0-linux-mps.no-device"), "");
+    check(&linux, &["--device", "mps"], "no-device", 2, "mps is there on Macs only, this system is linux");
+    let built = answering(&unbuilt(), "");
     check(&built, &["--device", "mps"], "not-built", 1, "this torch is built without mps");
     let nobody = answering(&[], "");
     let python = nobody.path().join("env/bin/python");
     std::fs::set_permissions(python, std::fs::Permissions::from_mode(0o644)).unwrap();
     check(&nobody, cpu, "not-run", 2, "could not be started: Permission denied");
+}
+
+/// What a torch that is built without Metal says on a Mac.
+fn unbuilt() -> Vec<Event> {
+    let mut events = recorded("torch-2.13.0-linux-mps.no-device");
+    for event in &mut events {
+        match event {
+            Event::Hello(hello) => hello.system = "darwin 15.6.1 arm64".into(),
+            Event::Device(device) => device.listed = Some(1),
+            _ => {}
+        }
+    }
+    events
 }
 
 /// `--if-possible` forgives that this process has no GPU, and nothing else.
@@ -134,7 +155,14 @@ fn if_possible_forgives_that_there_is_no_gpu_and_nothing_else() {
     let none = recorded("torch-2.13.0-linux-cuda.no-device");
     forgives(&Prefix::answering("2.13.0", &none, ""), "no-device", 0);
     forgives(&Prefix::answering("2.11.0", &recorded("torch-2.11.0-h200-hidden.not-visible"), ""), "not-visible", 0);
-    forgives(&Prefix::answering("2.13.0", &recorded("torch-2.13.0-linux-mps.not-built"), ""), "not-built", 1);
+    let mut linux = none.clone();
+    for event in &mut linux {
+        if let Event::Device(device) = event {
+            (device.built, device.listed) = (Some(false), Some(0));
+        }
+    }
+    forgives(&Prefix::answering("2.13.0", &linux, ""), "no-device", 0);
+    forgives(&Prefix::answering("2.13.0", &unbuilt(), ""), "not-built", 1);
     forgives(&Prefix::answering("2.13.0", &[], "kill -SEGV $$"), "crashed", 1);
     // The other framework has no GPU, and this one breaks: that is no absence.
     let both = "case \"$*\" in *'\"framework\":\"mlx\"'*) kill -SEGV $$;; esac\ncat \"${0%/*}/answer\"";
@@ -151,7 +179,7 @@ fn nobody_is_sent_to_the_processor_silently() {
         let run = prefix.verify(&["--python"]);
         run.says(2, &["env on cuda: no-device", "hint: `--device cpu` asks the processor instead"]);
     }
-    let prefix = Prefix::answering("2.13.0", &recorded("torch-2.13.0-linux-mps.not-built"), "");
+    let prefix = Prefix::answering("2.13.0", &unbuilt(), "");
     let run = prefix.verify(&["--python", "--host", &host("m3-max-macos15")]);
     run.says(1, &["env on mps, macOS 15.6.1, Apple M3 Max: not-built"]);
     run.never_says(&["--device cpu"]);
@@ -164,19 +192,19 @@ fn an_environment_without_a_framework_and_a_folder_without_an_environment_are_er
     run.fails(
         2,
         "error: `env` has no framework that could be verified\n\n\
-         hint: there are probes for torch, tensorflow, mlx and coremltools; macml.toml names them in [frameworks]",
+         hint: there are probes for torch, tensorflow, mlx and coremltools",
     );
     let json = prefix.json(&["--python"]);
     assert_eq!((&json["verdict"], &json["exit-code"]), (&"error".into(), &2.into()));
-    prefix.project.run(&["verify", "--prefix", "nowhere"]).says(2, &["`nowhere` is no environment of Python"]);
-    prefix.project.run(&["verify"]).says(2, &["macml.toml"]);
+    prefix.project.run(&["verify", "--prefix", "nowhere"]).says(2, &["there is no `nowhere`"]);
+    prefix.project.run(&["verify"]).says(2, &["macml.toml", "hint: `--prefix DIR` takes"]);
 }
 
 /// What is known of these releases on this Mac is told before, and what it explains then by name.
 #[test]
 fn what_is_known_is_told_before_and_after() {
     // Bug report R04: the tag fits, the text of torch is stale.
-    let mut stale = recorded("torch-2.13.0-linux-mps.not-built");
+    let mut stale = recorded("torch-2.13.0-linux-mps.no-device");
     for event in &mut stale {
         match event {
             Event::Hello(hello) => {

@@ -23,6 +23,7 @@ use macml::pipeline::ops::OpsJob;
 use macml::pipeline::ops::Tables;
 use macml::progress::Progress;
 
+use crate::amount;
 use crate::args::FormatArg;
 use crate::context;
 use crate::context::Context;
@@ -30,6 +31,7 @@ use crate::context::serving;
 use crate::error;
 use crate::error::CommandError;
 use crate::error::Kind;
+use crate::printer::NAME;
 use crate::printer::Printer;
 use crate::printer::WARN;
 use crate::printer::styled;
@@ -94,6 +96,8 @@ pub(crate) struct Answer {
     pub(crate) file: Option<String>,
     /// What is said of each name.
     pub(crate) asked: Vec<Asked>,
+    /// Lines of the file that name none, less empty ones and comments.
+    others: Vec<String>,
 }
 
 /// Runs the verb.
@@ -123,6 +127,13 @@ pub(crate) fn run(args: &OpsArgs, context: &Context, printer: &Printer) -> ExitC
     let typed = answers.iter().filter(|answer| answer.file.is_none()).flat_map(|answer| &answer.asked);
     for asked in typed.filter(|asked| asked.rows.is_empty()) {
         unknown(asked, &tables.one.version).show(printer);
+    }
+    for Answer { file, others, .. } in &answers {
+        if let (Some(shown), Some(first)) = (file, others.first()) {
+            let lines = amount::count(others.len(), "line");
+            let sentence = format!("{lines} of `{shown}` counted for nothing, the first: {first}");
+            printer.aside(&format!("{}: {sentence}\n", styled(NAME, "note")));
+        }
     }
     for finding in &tables.findings {
         printer.aside(&format!("{}: {}\n", styled(WARN, "warning"), finding.message));
@@ -156,20 +167,26 @@ fn answer(args: &OpsArgs, context: &Context, draw: &Arc<Draw>) -> Result<(Tables
         None => config.clone(),
     };
     let tables = ops::read(&job, &serve, &progress).map_err(|error| failed(error, context))?;
-    let answers = words.iter().map(|word| word.answer(&tables.one.table)).collect();
-    Ok((tables, answers))
+    let answers: Vec<Answer> = words.iter().map(|word| word.answer(&tables.one.table)).collect();
+    match answers.iter().find(|answer| answer.asked.is_empty()) {
+        Some(Answer { file: Some(shown), .. }) => Err(no_operator(shown)),
+        _ => Ok((tables, answers)),
+    }
 }
 
 impl Word {
     fn answer(&self, table: &Table) -> Answer {
         match self {
-            Self::Name(name) => Answer { file: None, asked: vec![operators::ask(table, name, Overloads::All)] },
+            Self::Name(name) => {
+                let asked = vec![operators::ask(table, name, Overloads::All)];
+                Answer { file: None, asked, others: Vec::new() }
+            }
             Self::File { shown, text } => {
                 let ask = |name: &str| operators::ask(table, name, Overloads::Exact);
                 let in_table =
                     |words: &[&str]| words.iter().all(|name| operators::knows(table, name, Overloads::Exact));
-                let names = operators::mentioned(text, &in_table).names;
-                Answer { file: Some(shown.clone()), asked: names.iter().map(|name| ask(name)).collect() }
+                let operators::Mentioned { names, others } = operators::mentioned(text, &in_table);
+                Answer { file: Some(shown.clone()), asked: names.iter().map(|name| ask(name)).collect(), others }
             }
         }
     }
@@ -185,9 +202,30 @@ fn code(answers: &[Answer]) -> u8 {
     }
 }
 
+/// Makes the error about a file that names nothing.
+fn no_operator(shown: &str) -> CommandError {
+    CommandError::usage(format!("`{shown}` names no operator"))
+        .hint("write one or more a line, as `linalg_qr` or `torch.linalg.qr`; in other text each `aten::name` counts")
+}
+
 /// Makes the error about a name that the table does not have.
 fn unknown(asked: &Asked, torch: &Version) -> CommandError {
-    let error = CommandError::usage(format!("torch {torch} has no operator `{}`", asked.text));
+    // No overload is called like the end of a file's name, but for `out`.
+    const ENDS: [&str; 5] = ["txt", "log", "err", "json", "md"];
+    let name = asked.text.as_str();
+    if let Some((stem, end)) = name.rsplit_once('.')
+        && ENDS.contains(&end)
+        && !stem.starts_with("torch.")
+    {
+        let error = format!("there is no file `{name}`, and torch {torch} has no operator of that name");
+        return CommandError::usage(error);
+    }
+    let error = CommandError::usage(format!("torch {torch} has no operator `{name}`"));
+    // Modules are called like classes, and no operator of torch that is to be called begins so.
+    let last = name.rsplit('.').next().unwrap_or(name);
+    if last.starts_with(|c: char| c.is_ascii_uppercase()) && !name.contains("::") {
+        return error.hint(format!("`macml verify --ops {name}` tries modules, with all operators that they run"));
+    }
     text::instead(asked, torch).into_iter().fold(error, CommandError::hint)
 }
 

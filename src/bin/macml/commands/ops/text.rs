@@ -55,6 +55,18 @@ pub(super) fn summary(one: &Carried, all: bool) -> String {
         let width = entries.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
         lines.extend(entries.iter().map(|(name, first)| format!("  {name:width$}  {}", since(first.as_ref()))));
     }
+    let inside = operators::missing_inside(&one.table);
+    if !inside.is_empty() {
+        lines.push(String::new());
+        lines.push("composite, and what by its name does the work is without a GPU kernel:".to_owned());
+        let width = inside.iter().map(|asked| asked.text.len()).max().unwrap_or_default();
+        lines.extend(inside.iter().map(|asked| {
+            let lacking = asked.leads_to.iter().filter(|row| row.state == State::None).map(|row| row.name.base());
+            let lacking: BTreeSet<&str> = lacking.collect();
+            let lacking = lacking.into_iter().collect::<Vec<_>>().join(", ");
+            format!("  {:width$}  {}, through {lacking}", asked.text, since(asked.first().as_ref()))
+        }));
+    }
     lines.push(String::new());
     if !all && !internal.is_empty() {
         lines.push(format!("{} that people do not call are left out: `--all` lists them", internal.len()));
@@ -193,9 +205,6 @@ fn word(state: State) -> String {
 
 /// Lays out the names of a text, a line each.
 fn in_file(file: &str, all: &[Asked], torch: &Version) -> String {
-    if all.is_empty() {
-        return format!("`{file}` names no operator\n");
-    }
     let width = all.iter().map(|asked| asked.text.len()).max().unwrap_or_default();
     let mut lines = vec![format!("operators named in `{file}`, in torch {torch}:")];
     lines.extend(all.iter().map(|asked| {

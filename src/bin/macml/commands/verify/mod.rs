@@ -27,6 +27,7 @@ use macml::pipeline::verify::Probes;
 use macml::sys::fs::FsError;
 use macml::target::Platform;
 use macml::verify::Class;
+use macml::verify::Problem;
 use macml::verify::Subject;
 use macml::verify::Word;
 use macml::verify::framework_of;
@@ -215,9 +216,9 @@ fn answer(args: &VerifyArgs, format: FormatArg, context: &Context, printer: &Pri
         None => subject.name.clone(),
     };
     if subject.frameworks().is_empty() {
-        return Err(CommandError::usage(format!("`{name}` has no framework that could be verified")).hint(
-            "there are probes for torch, tensorflow, mlx and coremltools; macml.toml names them in [frameworks]",
-        ));
+        let named = if inside.is_some() { "; macml.toml names them in [frameworks]" } else { "" };
+        let hint = format!("there are probes for torch, tensorflow, mlx and coremltools{named}");
+        return Err(CommandError::usage(format!("`{name}` has no framework that could be verified")).hint(hint));
     }
     let wanted = args.ops.as_ref().map(|words| operators::wanted(words, &subject, &name, context)).transpose()?;
     let as_locked = inside
@@ -346,6 +347,11 @@ fn hints(args: &VerifyArgs, subject: &Subject, outcome: &Outcome, host: Option<&
     }
     if word == Word::NotVisible && host.is_some() && !args.if_possible {
         hints.push("run it in a terminal of this Mac itself; `--if-possible` makes no failure of it".to_owned());
+    }
+    let late =
+        |problem: &Problem| problem.word == Word::Incomplete && problem.sentence.contains(" not begun, because ");
+    if outcome.answers.iter().any(|answer| answer.verdict.problems.iter().any(late)) {
+        hints.push(format!("`--timeout` gives each process more than these {} s", args.timeout));
     }
     let native = outcome
         .answers
