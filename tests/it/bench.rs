@@ -298,8 +298,11 @@ fn what_was_measured_is_shown_even_where_it_cannot_be_kept() {
     bench.run(&words).says(0, &["product 5000×5000", "this run was not kept: could not write", "it is a link"]);
     assert_eq!(std::fs::read_to_string(project.join("precious")).unwrap(), "mine\n");
     std::fs::remove_file(project.join(".macml/bench/default.jsonl")).unwrap();
-    let page = [&words[..], &["--html", ".macml"]].concat();
+    // A folder comes into its place meanwhile.
+    bench.act("cpu", CPU, "mkdir \"$HOME/page.html\"");
+    let page = [&words[..], &["--html", "page.html"]].concat();
     bench.run(&page).says(2, &["product 5000×5000", "; kept in", "error: could not write"]);
+    std::fs::remove_dir(project.join("page.html")).unwrap();
     let (code, report) = bench.json(&page);
     assert_eq!((code, &report["verdict"], report["runs"].as_array().unwrap().len()), (2, &"error".into(), 1));
 }

@@ -30,6 +30,7 @@ use macml::verify::protocol::Framework;
 use crate::args::FormatArg;
 use crate::context::Context;
 use crate::context::Drawing;
+use crate::destination;
 use crate::device;
 use crate::device::DeviceArg;
 use crate::error;
@@ -84,7 +85,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, conflicts_with_all = ["compare", "list"])]
     workers: bool,
 
-    /// Write the runs of the environment to this file, as a page with plots
+    /// Write the runs of the environment to this file, as a page with plots; it may replace an earlier page, and nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -144,10 +145,15 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
-    let answer = match args.list {
+    // Measuring takes minutes.
+    let page = args.html.as_deref().map_or(Ok(()), |file| {
+        destination::in_folder(file, context)?;
+        destination::for_page(file, context)
+    });
+    let answer = page.and_then(|()| match args.list {
         true => list(args, context, printer).map(Answer::Listed),
         false => measure(args, context, printer).map(|outcome| Answer::Measured(Box::new(outcome))),
-    };
+    });
     if let Err(error) = &answer {
         error.show(printer);
     }

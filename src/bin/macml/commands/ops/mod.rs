@@ -166,7 +166,8 @@ impl Word {
             Self::Name(name) => Answer { file: None, asked: vec![operators::ask(table, name, Overloads::All)] },
             Self::File { shown, text } => {
                 let ask = |name: &str| operators::ask(table, name, Overloads::Exact);
-                let in_table = |words: &[&str]| words.iter().all(|name| operators::knows(table, name, Overloads::Exact));
+                let in_table =
+                    |words: &[&str]| words.iter().all(|name| operators::knows(table, name, Overloads::Exact));
                 let names = operators::mentioned(text, &in_table).names;
                 Answer { file: Some(shown.clone()), asked: names.iter().map(|name| ask(name)).collect() }
             }
