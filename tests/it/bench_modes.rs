@@ -32,6 +32,24 @@ fn a_page_that_cannot_be_written_is_refused_before_measuring() {
 }
 
 #[test]
+fn where_nothing_was_measured_nothing_is_compared_or_drawn() {
+    let bench = Bench::new();
+    bench.run(&["--device", "cuda"]).says(0, &["; kept in"]);
+    bench.act("device", "", "exit 3");
+    bench.act("cpu", "", "exit 3");
+    let words = ["--device", "cuda", "--compare", "1", "--html", "page.html"];
+    let run = bench.run(&words);
+    let told = format!("{}{}", run.stdout, run.stderr);
+    assert!(told.contains("nothing was measured, on ") && told.contains("`page.html` was not written"), "{told}");
+    assert!(!told.contains("another machine") && !told.contains("compared with"), "{told}");
+    assert!(!bench.0.project.path().join("page.html").exists());
+    let (code, report) = bench.json(&words);
+    assert_eq!((code, report.get("comparison")), (run.code, None));
+    let (_, listed) = bench.json(&["--list"]);
+    assert_eq!(listed["runs"][0]["number"], 1);
+}
+
+#[test]
 fn a_page_and_a_readme_are_written() {
     let bench = Bench::new();
     let project = &bench.0.project;

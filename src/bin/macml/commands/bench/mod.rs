@@ -185,6 +185,12 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
 /// Writes what was asked for into files: the page of all runs, and the block of a README about the last with times.
 fn draw(args: &BenchArgs, answer: &Answer, context: &Context, printer: &Printer) -> Result<(), CommandError> {
     let runs: Vec<Run> = match answer {
+        Answer::Measured(outcome) if !outcome.run.has_answers() => {
+            for file in [&args.html, &args.readme].into_iter().flatten() {
+                note(&format!("nothing was measured: `{}` was not written", file.display()), printer);
+            }
+            return Ok(());
+        }
         Answer::Listed(history) => history.runs.clone(),
         Answer::Measured(outcome) => {
             let own = Some(&outcome.run).filter(|run| run.has_answers());
@@ -277,7 +283,8 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     } else {
         works(&job, context, printer, &mut run);
     }
-    let earlier = which.as_ref().and_then(|which| history.find(which, &run));
+    // Where nothing was measured, a comparison would tell of another machine: what this one is, times say.
+    let earlier = which.as_ref().filter(|_| run.has_times()).and_then(|which| history.find(which, &run));
     if which.is_some() && earlier.is_none() && run.has_times() {
         note("no earlier run on this machine and device was kept: there is nothing to compare with", printer);
     }
