@@ -167,7 +167,7 @@ struct Measurement {
     device_name: Option<String>,
     /// The median of the times in seconds.
     median: Option<f64>,
-    /// How far a time typically lies from the median, as a part of it.
+    /// How far the time that lies farthest from the median lies from it, as a part of it.
     spread: Option<f64>,
     /// Every time after the first in seconds.
     seconds: Vec<f64>,

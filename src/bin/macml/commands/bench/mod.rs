@@ -55,13 +55,13 @@ The environment is brought in line with macml.lock first, as by `macml sync`.
 
 Measured are a product of two matrices of 5000 by 5000 and an epoch of 4096 images through a small convolutional network, \
 in float32 and float16, with torch, TensorFlow and MLX, as far as they are installed; each framework in a process of its \
-own for each device. Times are medians of 3 to 15, until the result is there; what is done once (warm-up) and bringing data \
+own for each device. Times are medians of 3 to 15, until the result is there, with the distance of the farthest of them (±); what is done once (warm-up) and bringing data \
 to the GPU and back (transfer) stand apart. Sizes are smaller where the memory is small or the CPU would take long; a \
 speedup between two sizes is by work done per second, and marked with ~. Other programs that compute make times \
 worthless: close them.
 
 --compare judges the medians against those of an earlier run on the same processor with as much memory: slower or faster \
-is what differs by more than a tenth and three times the usual distance of a single time from its median in both runs. \
+is what differs by more than a tenth and three times the usual distance of a single time from its median in both runs (the median of the distances: a few outliers, which ± shows, change neither it nor the medians). \
 Runs are kept in .macml/bench/NAME.jsonl, one a line.
 
 --batch-sizes doubles the batch of that network, each in a process of its own, until the system says that memory is scarce, the framework is refused memory, less is trained in a second, two minutes are over, or the next one would leave less than an eighth of the memory free. --workers loads data with torch's data loader by 0, 2, 4 and 8 workers, with and without persistent ones, in about 40 seconds on two processors. --readme replaces what stands between the lines `<!-- macml bench -->` and `<!-- /macml bench -->`.
