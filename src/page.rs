@@ -51,6 +51,17 @@ pub struct Style {
     pub rules: &'static str,
 }
 
+/// How much of a file [`is_page`] wants to see.
+pub const START: u64 = 1024;
+
+/// What tells a page of macml from any other file.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"macml\">";
+
+/// Returns whether a file that begins like this is a page of macml, which another one may replace.
+pub fn is_page(start: &[u8]) -> bool {
+    start.starts_with(b"<!doctype html>") && start.windows(GENERATOR.len()).any(|part| part == GENERATOR.as_bytes())
+}
+
 /// Writes a page around its content.
 pub fn whole(title: &str, style: &Style, content: &str) -> String {
     let variables =
@@ -58,8 +69,8 @@ pub fn whole(title: &str, style: &Style, content: &str) -> String {
     let (light, dark) = (variables([LIGHT, style.light]), variables([DARK, style.dark]));
     let (title, rules) = (escaped(title), style.rules);
     format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
-         content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n:root{{color-scheme:light \
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{GENERATOR}\n<meta \
+         name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n<style>\n:root{{color-scheme:light \
          dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{LAYOUT}{rules}</style>\n\
          </head>\n<body>\n<main>\n{content}</main>\n</body>\n</html>\n"
     )
@@ -114,6 +125,14 @@ mod tests {
                 assert!(contrast >= 4.5, "{text} on {paper}: {contrast:.2}");
             }
         }
+    }
+
+    #[test]
+    fn a_page_is_known_by_its_start() {
+        let page = whole(&"long ".repeat(1000), &Style { light: &[], dark: &[], rules: "" }, "");
+        assert!(is_page(&page.as_bytes()[..1024]));
+        let others = ["", "# README\n", "<!doctype html>\n<html>", GENERATOR, &page[1..]];
+        others.iter().for_each(|other| assert!(!is_page(other.as_bytes()), "{other}"));
     }
 
     #[test]

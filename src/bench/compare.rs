@@ -15,8 +15,8 @@ use crate::verify::protocol::Framework;
 /// By how much a time may differ without that meaning anything.
 pub const TOLERANCE: f64 = 0.1;
 
-/// How many times the spreads of both runs are added to it.
-pub const SPREADS: f64 = 3.0;
+/// How many times the noise of both runs is added to it.
+pub const NOISES: f64 = 3.0;
 
 /// The bound where the sizes differ.
 pub const OTHER_SIZE: f64 = 0.5;
@@ -115,7 +115,7 @@ impl Comparison {
 /// Compares one work.
 fn row(old: &Measurement, new: &Measurement, same_machine: bool) -> Option<Row> {
     let ratio = new.unit()? / old.unit().filter(|unit| *unit > 0.0)?;
-    let noise = TOLERANCE + SPREADS * (old.spread().unwrap_or(0.0) + new.spread().unwrap_or(0.0));
+    let noise = TOLERANCE + NOISES * (old.noise().unwrap_or(0.0) + new.noise().unwrap_or(0.0));
     let bound = if old.size == new.size { noise } else { noise.max(OTHER_SIZE) };
     let trend = match ratio {
         _ if !same_machine => Trend::OtherMachine,
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(trend(&[1.0; 3], &[1.11; 3]), Trend::Slower);
         assert_eq!(trend(&[1.11; 3], &[1.0; 3]), Trend::Faster);
         assert_eq!(trend(&[1.09; 3], &[1.0; 3]), Trend::Same);
-        // The spread of the first is a tenth, so that a half and more is needed.
+        // The noise of the first is a tenth, so that a half and more is needed.
         assert_eq!(trend(&[0.9, 1.0, 1.1], &[1.35; 3]), Trend::Same);
         assert_eq!(trend(&[0.9, 1.0, 1.1], &[1.45; 3]), Trend::Slower);
         // One hiccup of many times is none.

@@ -226,11 +226,20 @@ impl Measurement {
         median(&self.seconds)
     }
 
-    /// Returns how far a time typically lies from the median, as a part of it: the median of the distances.
+    /// Returns how far the time that lies farthest from the median lies from it, as a part of it.
     pub fn spread(&self) -> Option<f64> {
+        self.distances()?.into_iter().max_by(f64::total_cmp)
+    }
+
+    /// Returns how far a time typically lies from the median, as a part of it: the median of the distances, which a few
+    /// hiccups leave as it is, as they leave the median of the times.
+    pub fn noise(&self) -> Option<f64> {
+        median(&self.distances()?)
+    }
+
+    fn distances(&self) -> Option<Vec<f64>> {
         let middle = self.median().filter(|middle| *middle > 0.0)?;
-        let apart: Vec<f64> = self.seconds.iter().map(|one| (one - middle).abs()).collect();
-        median(&apart).map(|apart| apart / middle)
+        Some(self.seconds.iter().map(|one| (one - middle).abs() / middle).collect())
     }
 
     /// Returns the median as it would be for another size of the work, by what a unit takes.
@@ -331,13 +340,17 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn one_hiccup_spreads_nothing() {
-        let spread = |seconds: &[f64]| measured(Device::Mps, seconds).spread();
-        assert_eq!(spread(&[]), None);
-        assert_eq!(spread(&[2.0]), Some(0.0));
-        assert_eq!(spread(&[2.0, 2.0, 2.0, 2.0, 90.0]), Some(0.0));
-        assert_eq!(spread(&[1.0, 2.0, 3.0]), Some(0.5));
-        assert_eq!(spread(&[0.0, 0.0]), None);
+    fn one_hiccup_is_seen_and_is_no_noise() {
+        let of = |seconds: &[f64]| {
+            let one = measured(Device::Mps, seconds);
+            one.spread().zip(one.noise())
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[2.0]), Some((0.0, 0.0)));
+        assert_eq!(of(&[2.0, 2.0, 2.0, 2.0, 3.0]), Some((0.5, 0.0)));
+        assert_eq!(of(&[2.0, 2.0, 1.0]), Some((0.5, 0.0)));
+        assert_eq!(of(&[1.0, 2.0, 3.0]), Some((0.5, 0.5)));
+        assert_eq!(of(&[0.0, 0.0]), None);
     }
 
     #[test]

@@ -11,11 +11,51 @@ fn beginning() -> String {
 }
 
 #[test]
+fn a_page_that_cannot_be_written_is_refused_before_measuring() {
+    let bench = Bench::new();
+    let project = &bench.0.project;
+    project.write("README.md", "# mine\n");
+    project.write("empty.html", "");
+    bench.act("cpu", "", "touch \"$HOME/begun\"; exit 3");
+    let refused = |file: &str, parts: &[&str]| {
+        for words in [&["--device", "cpu", "--html", file][..], &["--list", "--html", file]] {
+            bench.run(words).says(2, parts);
+        }
+    };
+    refused("README.md", &["`README.md` is there, and is no page of macml", "hint: name another file"]);
+    refused("nope/x.html", &["could not write `nope/x.html`: there is no folder `nope`", "hint: `mkdir -p nope`"]);
+    refused("README.md/x.html", &["`README.md` is no folder"]);
+    refused(".macml", &["could not write `.macml`: it is a folder"]);
+    assert_eq!(std::fs::read_to_string(project.path().join("README.md")).unwrap(), "# mine\n");
+    assert!(!project.path().join("begun").exists() && !project.path().join("nope").exists());
+    bench.run(&["--list", "--html", "empty.html"]).says(0, &["no run was kept yet"]);
+}
+
+#[test]
+fn where_nothing_was_measured_nothing_is_compared_or_drawn() {
+    let bench = Bench::new();
+    bench.run(&["--device", "cuda"]).says(0, &["; kept in"]);
+    bench.act("device", "", "exit 3");
+    bench.act("cpu", "", "exit 3");
+    let words = ["--device", "cuda", "--compare", "1", "--html", "page.html"];
+    let run = bench.run(&words);
+    let told = format!("{}{}", run.stdout, run.stderr);
+    assert!(told.contains("nothing was measured, on ") && told.contains("`page.html` was not written"), "{told}");
+    assert!(!told.contains("another machine") && !told.contains("compared with"), "{told}");
+    assert!(!bench.0.project.path().join("page.html").exists());
+    let (code, report) = bench.json(&words);
+    assert_eq!((code, report.get("comparison")), (run.code, None));
+    let (_, listed) = bench.json(&["--list"]);
+    assert_eq!(listed["runs"][0]["number"], 1);
+}
+
+#[test]
 fn a_page_and_a_readme_are_written() {
     let bench = Bench::new();
     let project = &bench.0.project;
     project.write("README.md", "# x\n\n<!-- macml bench -->\nold\n<!-- /macml bench -->\nend");
     let words = ["--device", "cuda", "--html", "out/page.html", "--readme", "README.md"];
+    std::fs::create_dir(bench.0.project.path().join("out")).unwrap();
     let run = bench.run(&words);
     run.says(0, &["; kept in .macml/bench/default.jsonl\n"]);
     assert!(run.stderr.ends_with("out/page.html written\nREADME.md written\n"), "{}", run.stderr);

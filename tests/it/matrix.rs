@@ -138,8 +138,11 @@ fn mistakes_in_words_are_told_with_2() {
     check(&["fast", "--env", "tf"], "there is no macml.toml whose environment could be shown");
     check(&["fast", "--html", "-", "--output-format", "json"], "cannot both go to stdout");
     check(&["fast", "--offline"], "the network is switched off");
+    check(&["fast", "--html", "."], "could not write `.`: it is a folder");
+    project.write("README.md", "# mine\n");
+    check(&["fast", "--html", "README.md"], "`README.md` is there, and is no page of macml");
+    assert_eq!(std::fs::read_to_string(project.path().join("README.md")).unwrap(), "# mine\n");
     assert!(index.requests().is_empty());
-    check(&["fast", "--html", "."], "could not write");
 }
 
 #[test]

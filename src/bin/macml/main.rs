@@ -4,6 +4,7 @@ mod amount;
 mod args;
 mod commands;
 mod context;
+mod destination;
 mod device;
 mod error;
 mod inside;

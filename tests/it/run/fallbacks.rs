@@ -187,6 +187,9 @@ fn workers_are_looked_into_however_they_begin() {
                   \x20   thread = threading.Thread(target=work, args=('thread',)); thread.start(); thread.join()\n\
                   \x20   subprocess.run([sys.executable, '-W', 'ignore', '-c', 'import torch; torch.run(\"child\")'])\n\
                   \x20   subprocess.run([sys.executable, '-I', '-c', 'import torch; torch.native(\"apart\")'])\n";
+    let refused = made.run(&[REPORT, "--fallbacks-to", "out/told.json", "true"]);
+    refused.says(2, &["could not write `out/told.json`: there is no folder `out`", "mkdir -p out"]);
+    fs::create_dir(made.root.join("out")).unwrap();
     let (run, _, told) = report(&made, &[], &["--fallbacks-to", "out/told.json"], script);
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(told.starts_with("warning: torch 2.13.0 computed 7 operators"), "{}", run.stderr);

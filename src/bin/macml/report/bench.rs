@@ -77,6 +77,9 @@ enum Verdict {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 struct Run {
+    /// The number by which `--compare` takes it; present with `--list`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<usize>,
     /// When, in seconds since the beginning of 1970.
     when: u64,
     /// The environment.
@@ -164,7 +167,7 @@ struct Measurement {
     device_name: Option<String>,
     /// The median of the times in seconds.
     median: Option<f64>,
-    /// How far a time typically lies from the median, as a part of it.
+    /// How far the time that lies farthest from the median lies from it, as a part of it.
     spread: Option<f64>,
     /// Every time after the first in seconds.
     seconds: Vec<f64>,
@@ -302,7 +305,8 @@ impl Report {
 
     /// Makes the report of the runs that were kept.
     pub(crate) fn listed(history: &History) -> Self {
-        let runs = history.numbered().map(|(_, run)| Run::from(run)).collect();
+        let numbered = |(number, run)| Run { number: Some(number), ..Run::from(run) };
+        let runs = history.numbered().map(numbered).collect();
         Self { runs, ..Self::new(Verdict::Listed, 0) }
     }
 
@@ -352,6 +356,7 @@ impl From<&bench::Run> for Run {
             message: one.sentence.clone(),
         };
         Self {
+            number: None,
             when: run.when,
             environment: run.env.clone(),
             system: run.circumstances.system.clone(),

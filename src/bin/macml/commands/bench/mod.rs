@@ -30,6 +30,7 @@ use macml::verify::protocol::Framework;
 use crate::args::FormatArg;
 use crate::context::Context;
 use crate::context::Drawing;
+use crate::destination;
 use crate::device;
 use crate::device::DeviceArg;
 use crate::error;
@@ -54,13 +55,13 @@ The environment is brought in line with macml.lock first, as by `macml sync`.
 
 Measured are a product of two matrices of 5000 by 5000 and an epoch of 4096 images through a small convolutional network, \
 in float32 and float16, with torch, TensorFlow and MLX, as far as they are installed; each framework in a process of its \
-own for each device. Times are medians of 3 to 15, until the result is there; what is done once (warm-up) and bringing data \
+own for each device. Times are medians of 3 to 15, until the result is there, with the distance of the farthest of them (±); what is done once (warm-up) and bringing data \
 to the GPU and back (transfer) stand apart. Sizes are smaller where the memory is small or the CPU would take long; a \
 speedup between two sizes is by work done per second, and marked with ~. Other programs that compute make times \
 worthless: close them.
 
 --compare judges the medians against those of an earlier run on the same processor with as much memory: slower or faster \
-is what differs by more than a tenth and three times the usual distance of a single time from its median in both runs. \
+is what differs by more than a tenth and three times the usual distance of a single time from its median in both runs (the median of the distances: a few outliers, which ± shows, change neither it nor the medians). \
 Runs are kept in .macml/bench/NAME.jsonl, one a line.
 
 --batch-sizes doubles the batch of that network, each in a process of its own, until the system says that memory is scarce, the framework is refused memory, less is trained in a second, two minutes are over, or the next one would leave less than an eighth of the memory free. --workers loads data with torch's data loader by 0, 2, 4 and 8 workers, with and without persistent ones, in about 40 seconds on two processors. --readme replaces what stands between the lines `<!-- macml bench -->` and `<!-- /macml bench -->`.
@@ -84,7 +85,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, conflicts_with_all = ["compare", "list"])]
     workers: bool,
 
-    /// Write the runs of the environment to this file, as a page with plots
+    /// Write the runs of the environment to this file, as a page with plots; it may replace an earlier page, and nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -144,10 +145,15 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
-    let answer = match args.list {
+    // Measuring takes minutes.
+    let page = args.html.as_deref().map_or(Ok(()), |file| {
+        destination::in_folder(file, context)?;
+        destination::for_page(file, context)
+    });
+    let answer = page.and_then(|()| match args.list {
         true => list(args, context, printer).map(Answer::Listed),
         false => measure(args, context, printer).map(|outcome| Answer::Measured(Box::new(outcome))),
-    };
+    });
     if let Err(error) = &answer {
         error.show(printer);
     }
@@ -179,6 +185,12 @@ pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> Exi
 /// Writes what was asked for into files: the page of all runs, and the block of a README about the last with times.
 fn draw(args: &BenchArgs, answer: &Answer, context: &Context, printer: &Printer) -> Result<(), CommandError> {
     let runs: Vec<Run> = match answer {
+        Answer::Measured(outcome) if !outcome.run.has_answers() => {
+            for file in [&args.html, &args.readme].into_iter().flatten() {
+                note(&format!("nothing was measured: `{}` was not written", file.display()), printer);
+            }
+            return Ok(());
+        }
         Answer::Listed(history) => history.runs.clone(),
         Answer::Measured(outcome) => {
             let own = Some(&outcome.run).filter(|run| run.has_answers());
@@ -271,7 +283,8 @@ fn measure(args: &BenchArgs, context: &Context, printer: &Printer) -> Result<Out
     } else {
         works(&job, context, printer, &mut run);
     }
-    let earlier = which.as_ref().and_then(|which| history.find(which, &run));
+    // Where nothing was measured, a comparison would tell of another machine: what this one is, times say.
+    let earlier = which.as_ref().filter(|_| run.has_times()).and_then(|which| history.find(which, &run));
     if which.is_some() && earlier.is_none() && run.has_times() {
         note("no earlier run on this machine and device was kept: there is nothing to compare with", printer);
     }

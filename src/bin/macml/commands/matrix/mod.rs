@@ -32,6 +32,7 @@ use macml::target::PythonMinor;
 use crate::args::FormatArg;
 use crate::context::Context;
 use crate::context::serving;
+use crate::destination;
 use crate::error;
 use crate::error::CommandError;
 use crate::error::Kind;
@@ -76,7 +77,7 @@ pub(crate) struct MatrixArgs {
     #[arg(long, value_name = "VERSION", value_delimiter = ',')]
     macos: Vec<MacosVersion>,
 
-    /// Write a page to this file too; `-` writes it to stdout, and nothing else
+    /// Write a page to this file too, which may replace an earlier page only; `-` writes it to stdout, and nothing else
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
 
@@ -127,8 +128,10 @@ pub(crate) fn run(args: &MatrixArgs, context: &Context, printer: &Printer) -> Ex
             .hint("give the page a file: `--html FILE`")
             .show(printer);
     }
+    // Solving takes minutes.
+    let page = args.html.as_deref().filter(|_| !page_only).map_or(Ok(()), |file| destination::for_page(file, context));
     let draw = Arc::new(Draw::new(context.progress, printer));
-    let tables = tables(args, context, &draw, printer);
+    let tables = page.and_then(|()| tables(args, context, &draw, printer));
     draw.clear();
     let result = tables.and_then(|tables| match &args.html {
         Some(file) if !page_only => write(&context.cwd.join(file), &tables).map(|()| tables),

@@ -23,6 +23,7 @@ use macml::sys::fs::FsError;
 
 use self::fallbacks::Watch;
 use crate::context::Context;
+use crate::destination;
 use crate::error::CommandError;
 use crate::error::Kind;
 use crate::error::listed;
@@ -149,6 +150,10 @@ struct Failed {
 }
 
 fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepared, CommandError> {
+    if let Some(file) = &args.fallbacks_to {
+        // The program may run for days.
+        destination::in_folder(file, context)?;
+    }
     let inside = Inside::enter(&args.inside, context, printer)?;
     let generation = &inside.generation;
     let Some((name, rest)) = args.command.split_first() else {
