@@ -59,13 +59,14 @@ fn keys_reach_a_command_that_is_read_along_once() {
     let made = Made::new("");
     made.project.write(
         "wait.py",
-        "import signal, sys, time\n\
+        // Not by `print`: a handler that prints in the middle of another print is an error.
+        "import os, signal, sys, time\n\
          count = 0\n\
          def got(*_):\n    global count\n    count += 1\n    \
          if count == 2: sys.exit(3)\n    \
-         time.sleep(0.2)\n    print('caught', count, file=sys.stderr, flush=True)\n\
+         time.sleep(0.2)\n    os.write(2, f'caught {count}\\n'.encode())\n\
          signal.signal(signal.SIGINT, got)\n\
-         print('ready', file=sys.stderr, flush=True)\n\
+         os.write(2, b'ready\\n')\n\
          while True: time.sleep(1)\n",
     );
     let steps = json!([["wait", "ready"], ["send", "\u{3}"], ["wait", "caught 1"], ["send", "\u{3}"]]);
