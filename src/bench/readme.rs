@@ -100,7 +100,7 @@ pub fn write(path: &Path, run: &Run) -> Result<Written, ReadmeError> {
 /// Says beforehand whether a file has a block that can be replaced.
 ///
 /// # Errors
-/// When [`write`] would not find one.
+/// When [`write()`] would not find one.
 pub fn check(path: &Path) -> Result<(), ReadmeError> {
     let fault = |fault| ReadmeError::Markers { path: path.to_owned(), fault };
     markers(&read(path)?).map(drop).map_err(fault)
