@@ -109,6 +109,26 @@ pub(crate) struct GlobalArgs {
     pub(crate) host: Option<PathBuf>,
 }
 
+/// How far a verb reaches that asks indexes.
+#[derive(clap::Args, Debug, Clone, Default)]
+pub(crate) struct ReachArgs {
+    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
+    #[arg(long)]
+    pub(crate) offline: bool,
+
+    /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
+    #[arg(long, value_name = "NAME|URL")]
+    pub(crate) mirror: Vec<String>,
+}
+
+/// For whom a verb prints.
+#[derive(clap::Args, Debug, Clone, Copy, Default)]
+pub(crate) struct OutputArgs {
+    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
+    #[arg(long = "output-format", value_name = "FORMAT", value_enum)]
+    pub(crate) format: Option<FormatArg>,
+}
+
 /// `--color`.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ColorArg {

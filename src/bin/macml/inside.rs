@@ -25,6 +25,7 @@ use macml::target::Platform;
 use macml::verify::Circumstances;
 use macml::verify::Subject;
 
+use crate::args::ReachArgs;
 use crate::commands::sync;
 use crate::commands::sync::SyncArgs;
 use crate::context;
@@ -87,7 +88,7 @@ impl Inside {
             let wanted = SyncArgs {
                 locked: args.locked,
                 frozen: args.frozen,
-                offline: args.offline,
+                reach: ReachArgs { offline: args.offline, ..ReachArgs::default() },
                 env: context.env_name(args.env.as_deref()).map(str::to_owned).into_iter().collect(),
                 ..SyncArgs::default()
             };

@@ -18,6 +18,8 @@ use macml::target::Platform;
 
 use crate::amount;
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
+use crate::args::ReachArgs;
 use crate::context;
 use crate::context::Context;
 use crate::context::serving;
@@ -60,23 +62,17 @@ pub(crate) struct BundleArgs {
     #[arg(long, value_name = "VERSION")]
     macos: Option<MacosVersion>,
 
-    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
-    #[arg(long)]
-    offline: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
 
-    /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
-    #[arg(long, value_name = "NAME|URL")]
-    mirror: Vec<String>,
-
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &BundleArgs, context: &Context, printer: &Printer) -> ExitCode {
     let begun = Instant::now();
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
@@ -99,7 +95,7 @@ pub(crate) fn run(args: &BundleArgs, context: &Context, printer: &Printer) -> Ex
 }
 
 fn make(args: &BundleArgs, context: &Context, draw: &Arc<Draw>) -> Result<Bundled, CommandError> {
-    let config = context.config(args.offline, &args.mirror)?;
+    let config = context.config(args.reach.offline, &args.reach.mirror)?;
     let job = BundleJob {
         start: context.start.clone(),
         home: context.env.home().map(PathBuf::from),

@@ -14,6 +14,7 @@ use macml::pep::PackageName;
 use macml::sys::disk::Bytes;
 
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::error;
 use crate::error::CommandError;
@@ -45,7 +46,7 @@ enum CacheVerb {
 #[derive(clap::Args, Debug)]
 struct DirArgs {
     #[command(flatten)]
-    common: CommonArgs,
+    output: OutputArgs,
 }
 
 /// Print how much there is of each kind
@@ -55,7 +56,7 @@ Sizes are those of the files. What environments share with unpacked wheels by ha
 the disk once, and stays in use there when it leaves the cache.")]
 struct SizeArgs {
     #[command(flatten)]
-    common: CommonArgs,
+    output: OutputArgs,
 }
 
 /// Remove what is broken or given up, and what was not used for long
@@ -76,7 +77,7 @@ struct PruneArgs {
     waiting: WaitArgs,
 
     #[command(flatten)]
-    common: CommonArgs,
+    output: OutputArgs,
 }
 
 /// Remove everything, or what belongs to some packages
@@ -96,7 +97,7 @@ struct CleanArgs {
     waiting: WaitArgs,
 
     #[command(flatten)]
-    common: CommonArgs,
+    output: OutputArgs,
 }
 
 /// What those that remove something take.
@@ -107,27 +108,19 @@ struct WaitArgs {
     no_wait: bool,
 }
 
-/// What all verbs take.
-#[derive(clap::Args, Debug)]
-struct CommonArgs {
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
-}
-
 fn size(text: &str) -> Result<Bytes, String> {
     text.parse().map_err(|error| format!("`{text}` {error}"))
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &CacheArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let (common, verb) = match &args.verb {
-        CacheVerb::Dir(args) => (&args.common, Verb::Dir),
-        CacheVerb::Size(args) => (&args.common, Verb::Size),
-        CacheVerb::Prune(args) => (&args.common, Verb::Prune),
-        CacheVerb::Clean(args) => (&args.common, Verb::Clean),
+    let (output, verb) = match &args.verb {
+        CacheVerb::Dir(args) => (&args.output, Verb::Dir),
+        CacheVerb::Size(args) => (&args.output, Verb::Size),
+        CacheVerb::Prune(args) => (&args.output, Verb::Prune),
+        CacheVerb::Clean(args) => (&args.output, Verb::Clean),
     };
-    let format = match context.format(common.output_format) {
+    let format = match context.format(output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };

@@ -25,6 +25,7 @@ use macml::sys::fs::FsError;
 
 use crate::amount;
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
 use crate::commands::sync;
 use crate::context::Context;
 use crate::error;
@@ -69,7 +70,7 @@ struct ListArgs {
     size: bool,
 
     #[command(flatten)]
-    common: CommonArgs,
+    output: OutputArgs,
 }
 
 /// Make an environment again what it was before the last sync
@@ -85,7 +86,7 @@ struct RollbackArgs {
     env: String,
 
     #[command(flatten)]
-    common: CommonArgs,
+    output: OutputArgs,
 }
 
 /// Remove environments: the link and every generation
@@ -104,15 +105,7 @@ struct RemoveArgs {
     all: bool,
 
     #[command(flatten)]
-    common: CommonArgs,
-}
-
-/// What all verbs take.
-#[derive(clap::Args, Debug)]
-struct CommonArgs {
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    output: OutputArgs,
 }
 
 /// What came of a verb.
@@ -125,12 +118,12 @@ struct Answer {
 
 /// Runs the verb.
 pub(crate) fn run(args: &EnvArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let (common, verb) = match &args.verb {
-        EnvVerb::List(args) => (&args.common, Verb::List),
-        EnvVerb::Rollback(args) => (&args.common, Verb::Rollback),
-        EnvVerb::Remove(args) => (&args.common, Verb::Remove),
+    let (output, verb) = match &args.verb {
+        EnvVerb::List(args) => (&args.output, Verb::List),
+        EnvVerb::Rollback(args) => (&args.output, Verb::Rollback),
+        EnvVerb::Remove(args) => (&args.output, Verb::Remove),
     };
-    let format = match context.format(common.output_format) {
+    let format = match context.format(output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };

@@ -37,6 +37,8 @@ use macml::target::PythonMinor;
 
 use crate::amount;
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
+use crate::args::ReachArgs;
 use crate::context;
 use crate::context::Context;
 use crate::context::reaching;
@@ -89,23 +91,17 @@ pub(crate) struct LockArgs {
     #[arg(long, value_name = "VERSION")]
     macos: Option<MacosVersion>,
 
-    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
-    #[arg(long)]
-    offline: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
 
-    /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
-    #[arg(long, value_name = "NAME|URL")]
-    mirror: Vec<String>,
-
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> ExitCode {
     let begun = Instant::now();
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
@@ -129,7 +125,7 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
 
 fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome, CommandError> {
     let job = args.job(context)?;
-    let config = context.config(args.offline, &args.mirror)?;
+    let config = context.config(args.reach.offline, &args.reach.mirror)?;
     let outcome = pipeline::lock(&job, &mut reaching(&config, draw), &**draw);
     let mut outcome = outcome.map_err(|error| CommandError::from_pipeline(error, context))?;
     if outcome.answers.iter().any(|answer| answer.origin == AnswerOrigin::Solved) {

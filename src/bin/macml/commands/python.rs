@@ -16,6 +16,7 @@ use macml::target::Platform;
 use macml::target::PythonMinor;
 
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::error;
 use crate::error::CommandError;
@@ -53,9 +54,8 @@ struct ListArgs {
     #[command(flatten)]
     named: NamedArgs,
 
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Print the path of the first Python that fits
@@ -76,9 +76,8 @@ struct FindArgs {
     #[command(flatten)]
     named: NamedArgs,
 
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// What both verbs take.
@@ -92,8 +91,8 @@ struct NamedArgs {
 /// Runs the verb.
 pub(crate) fn run(args: &PythonArgs, context: &Context, printer: &Printer) -> ExitCode {
     let (typed, verb) = match &args.verb {
-        PythonVerb::List(args) => (args.output_format, Verb::List),
-        PythonVerb::Find(args) => (args.output_format, Verb::Find),
+        PythonVerb::List(args) => (args.output.format, Verb::List),
+        PythonVerb::Find(args) => (args.output.format, Verb::Find),
     };
     let format = match context.format(typed) {
         Ok(format) => format,

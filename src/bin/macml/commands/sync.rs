@@ -44,6 +44,8 @@ use macml::verify::Standing;
 
 use crate::amount;
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
+use crate::args::ReachArgs;
 use crate::commands::lock;
 use crate::context;
 use crate::context::Context;
@@ -123,21 +125,15 @@ pub(crate) struct SyncArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
 
-    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
-    #[arg(long)]
-    pub(crate) offline: bool,
-
-    /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
-    #[arg(long, value_name = "NAME|URL")]
-    pub(crate) mirror: Vec<String>,
+    #[command(flatten)]
+    pub(crate) reach: ReachArgs,
 
     /// Build with this Python, a program or a folder with one, which stays while it fits [env: MACML_PYTHON]
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<PathBuf>,
 
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    pub(crate) output_format: Option<FormatArg>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
 }
 
 /// What a run came to.
@@ -149,7 +145,7 @@ enum Done {
 /// Runs the verb.
 pub(crate) fn run(args: &SyncArgs, context: &Context, printer: &Printer) -> ExitCode {
     let begun = Instant::now();
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
@@ -179,7 +175,7 @@ pub(crate) fn run(args: &SyncArgs, context: &Context, printer: &Printer) -> Exit
 }
 
 fn work(args: &SyncArgs, context: &Context, draw: &Arc<Draw>) -> Result<Done, CommandError> {
-    let config = context.config(args.offline || args.from.is_some(), &args.mirror)?;
+    let config = context.config(args.reach.offline || args.from.is_some(), &args.reach.mirror)?;
     let source = args.source(context, &config)?;
     let link_mode = args.link_mode(context)?;
     let mut connect = reaching(&config, draw);
@@ -388,7 +384,13 @@ fn gpu_line(standing: &Standing, env: &str, now: SystemTime) -> String {
 /// Returns whether an environment is what macml.lock says as it stands, whatever macml.toml says by now.
 pub(crate) fn is_as_locked(env: Option<&str>, context: &Context, printer: &Printer) -> bool {
     let env = context.env_name(env).map(str::to_owned).into_iter().collect();
-    let wanted = SyncArgs { frozen: true, offline: true, check: true, env, ..SyncArgs::default() };
+    let wanted = SyncArgs {
+        frozen: true,
+        reach: ReachArgs { offline: true, ..ReachArgs::default() },
+        check: true,
+        env,
+        ..SyncArgs::default()
+    };
     let draw = Arc::new(Draw::new(context.progress, printer));
     let done = work(&wanted, context, &draw);
     draw.clear();

@@ -25,6 +25,8 @@ use macml::resolve::held::Asking;
 use macml::resolve::resolution::HeldBy;
 
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
+use crate::args::ReachArgs;
 use crate::context;
 use crate::context::Context;
 use crate::context::reaching;
@@ -53,22 +55,16 @@ pub(crate) struct WhyArgs {
     #[arg(long, value_name = "NAME")]
     env: Vec<String>,
 
-    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
-    #[arg(long)]
-    offline: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
 
-    /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
-    #[arg(long, value_name = "NAME|URL")]
-    mirror: Vec<String>,
-
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// Runs the verb.
 pub(crate) fn run(args: &WhyArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
@@ -105,7 +101,7 @@ fn answer<'k>(
     knowledge: &'k Knowledge,
     draw: &Arc<Draw>,
 ) -> Result<(Outcome, Vec<Why<'k>>), CommandError> {
-    let config = context.config(args.offline, &args.mirror)?;
+    let config = context.config(args.reach.offline, &args.reach.mirror)?;
     let mut connect = reaching(&config, draw);
     let job = Job {
         start: context.start.clone(),

@@ -12,6 +12,7 @@ use macml::knowledge::Knowledge;
 use macml::knowledge::rule::Scope;
 
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::error;
 use crate::printer::NAME;
@@ -42,9 +43,8 @@ pub(crate) struct RulesArgs {
     #[arg(long, value_name = "SCOPE", value_parser = scopes())]
     scope: Vec<Scope>,
 
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 fn kinds() -> PossibleValuesParser {
@@ -59,7 +59,7 @@ fn scopes() -> impl TypedValueParser<Value = Scope> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &RulesArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
