@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::verify::Circumstances;
+use crate::verify::Verdict;
 use crate::verify::Word;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::ElementType;
@@ -204,6 +205,14 @@ impl Run {
 }
 
 impl Failure {
+    /// Makes that of a probe that did not do what it was asked; none where all that is missing is what was not begun in
+    /// time.
+    pub(super) fn of(verdict: &Verdict) -> Option<Self> {
+        let worst = verdict.problems.iter().find(|problem| problem.word != Word::Incomplete)?;
+        let (framework, device) = (verdict.framework, verdict.device);
+        Some(Self { framework, device, word: worst.word, sentence: worst.sentence.clone() })
+    }
+
     /// Returns whether it happened before anything could be computed.
     pub fn is_before_all(&self) -> bool {
         self.word <= Word::NoDevice
