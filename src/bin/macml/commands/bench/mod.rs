@@ -192,10 +192,7 @@ fn draw(args: &BenchArgs, answer: &Answer, context: &Context, printer: &Printer)
             return Ok(());
         }
         Answer::Listed(history) => history.runs.clone(),
-        Answer::Measured(outcome) => {
-            let own = Some(&outcome.run).filter(|run| run.has_answers());
-            outcome.history.runs.iter().chain(own).cloned().collect()
-        }
+        Answer::Measured(outcome) => outcome.history.runs.iter().chain([&outcome.run]).cloned().collect(),
     };
     let written = |file: &Path| printer.aside(&format!("{} written\n", styled(GOOD, file.display())));
     if let Some(file) = &args.html {
