@@ -57,7 +57,7 @@ pub struct Advice {
 
 /// Why no larger batch was tried.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
-pub enum Stop {
+enum Stop {
     /// The system said that it is hard up.
     #[error("{0}")]
     Pressure(String),
@@ -109,7 +109,7 @@ pub enum Stop {
 /// What a process of one size measured.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Batch {
+struct Batch {
     samples: u64,
     seconds: Vec<f64>,
     device_bytes: Option<u64>,

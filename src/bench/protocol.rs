@@ -74,7 +74,7 @@ pub struct Case {
 /// What came of one work.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Measured {
+pub(super) struct Measured {
     work: Work,
     size: u64,
     #[serde(rename = "type")]
@@ -98,7 +98,7 @@ pub struct Measured {
 /// An event that only these probes have.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
+pub(super) enum Event {
     /// What came of one work.
     Measured(Measured),
     /// How many programs waited for a processor in the minute before, for each of its processors.
@@ -144,11 +144,8 @@ impl Request {
         let works = [Work::Product, Work::Convolution];
         let each = works.iter().flat_map(|work| types.iter().map(|element| (*work, *element)));
         let cases = each.map(|(work, element)| {
-            let same = |one: &&Measurement| {
-                (one.framework, one.device, one.work, one.element) == (framework, device, work, element)
-            };
-            let earlier =
-                before.and_then(|run| run.measurements.iter().find(same)).filter(|one| !one.seconds.is_empty());
+            let earlier = before.and_then(|run| run.find(framework, work, element, device));
+            let earlier = earlier.filter(|one| !one.seconds.is_empty());
             Case { again, ..Case::new(work, element, memory, earlier.map(|one| one.size)) }
         });
         let cases = cases.collect();
@@ -231,7 +228,7 @@ impl Event {
 
 impl Measured {
     /// Makes the measurement of it.
-    pub fn on(self, framework: Framework, device: Device, device_name: Option<String>) -> Measurement {
+    pub(super) fn on(self, framework: Framework, device: Device, device_name: Option<String>) -> Measurement {
         let Self { work, size, element, warm_up, seconds, transfer, device_bytes, process_bytes, error, left_out } =
             self;
         Measurement {

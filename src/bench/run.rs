@@ -183,12 +183,21 @@ impl Run {
         self.processor() == other.processor() && !memory
     }
 
+    /// Returns the measurement of a work.
+    pub(super) fn find(
+        &self,
+        framework: Framework,
+        work: Work,
+        element: ElementType,
+        device: Device,
+    ) -> Option<&Measurement> {
+        let key = |one: &Measurement| (one.framework, one.work, one.element, one.device);
+        self.measurements.iter().find(|one| key(one) == (framework, work, element, device))
+    }
+
     /// Returns the measurement of the same work on another device, or on the same one of another run.
     pub fn same(&self, like: &Measurement, device: Device) -> Option<&Measurement> {
-        let same = |one: &&Measurement| {
-            (one.framework, one.work, one.element, one.device) == (like.framework, like.work, like.element, device)
-        };
-        self.measurements.iter().find(same)
+        self.find(like.framework, like.work, like.element, device)
     }
 
     /// Lists the packages that times depend on first of all, with their versions.

@@ -26,6 +26,7 @@ use macml::verify::Word;
 use macml::verify::protocol::Device;
 use macml::verify::protocol::Framework;
 
+use crate::amount;
 use crate::args::FormatArg;
 use crate::context::Context;
 use crate::context::Drawing;
@@ -319,11 +320,10 @@ fn works(job: &Job<'_>, context: &Context, printer: &Printer, run: &mut Run) {
 
 /// Makes a run in which nothing is measured yet.
 fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -> Run {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let packages = subject.installed.iter().map(|(name, version)| (name.to_string(), version.to_string()));
     Run {
         version: Run::VERSION,
-        when: now.map_or(0, |now| now.as_secs()),
+        when: amount::since_1970(SystemTime::now()),
         env: subject.name.clone(),
         circumstances,
         memory,
