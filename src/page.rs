@@ -3,6 +3,8 @@
 //! A page is one file that needs nothing else: no script, no font, nothing fetched; readable without colour, by keyboard,
 //! on paper and on a phone. What stands on it is its maker's.
 
+use std::fmt::Write as _;
+
 /// Names of colours with their values, as `--NAME` of CSS.
 pub type Palette = &'static [(&'static str, &'static str)];
 
@@ -74,6 +76,16 @@ pub fn whole(title: &str, style: &Style, content: &str) -> String {
          dark;{light}}}\n@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}\n{LAYOUT}{rules}</style>\n\
          </head>\n<body>\n<main>\n{content}</main>\n</body>\n</html>\n"
     )
+}
+
+/// Adds a line to a page's content.
+pub fn line(out: &mut String, text: &str) {
+    writeln!(out, "{text}").expect("writing to a String does not fail");
+}
+
+/// Begins a table that scrolls by itself where it is too wide, named by the heading with this id.
+pub fn begin_table(out: &mut String, id: &str) {
+    line(out, &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"{id}\" tabindex=\"0\">\n<table>"));
 }
 
 /// Makes text safe between tags and in attributes; control characters, which no page may have, are replaced.

@@ -14,16 +14,13 @@ use super::run::{BatchSize, Failure, median};
 use super::shown;
 use crate::verify::Answered;
 use crate::verify::Ended;
-use crate::verify::Printed;
 use crate::verify::Probe;
 use crate::verify::Subject;
-use crate::verify::Transcript;
 use crate::verify::Word;
 use crate::verify::judge;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::Framework;
 use crate::verify::protocol::Limits;
-use crate::verify::protocol::ProbeKind;
 
 /// The first size.
 const FIRST: u64 = 16;
@@ -60,7 +57,7 @@ pub struct Advice {
 
 /// Why no larger batch was tried.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
-pub enum Stop {
+enum Stop {
     /// The system said that it is hard up.
     #[error("{0}")]
     Pressure(String),
@@ -112,7 +109,7 @@ pub enum Stop {
 /// What a process of one size measured.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub struct Batch {
+struct Batch {
     samples: u64,
     seconds: Vec<f64>,
     device_bytes: Option<u64>,
@@ -159,9 +156,8 @@ pub fn measure(
     loop {
         let base = protocol::base(framework, device, memory, Limits { begin: LIMIT, end: LIMIT });
         let request = Request { base, batch: samples, budget: 1.5 };
-        let text = serde_json::to_string(&request).expect("a request is plain data with text keys");
         let asked = Instant::now();
-        let answered = probe.answer(text, LIMIT);
+        let answered = probe.answer(&request, LIMIT);
         let next = match course.take(samples, &request.base, &answered) {
             Err(failure) => return Answer { sizes: course.sizes, failure: Some(failure) },
             Ok(Next::Stop) => None,
@@ -223,21 +219,10 @@ impl Course {
         base: &crate::verify::protocol::Request,
         answered: &Answered,
     ) -> Result<Next, Failure> {
-        let stdout = String::from_utf8_lossy(&answered.stdout);
-        let (mut batch, mut rest) = (None, String::new());
-        for line in stdout.lines() {
-            match of_line(line) {
-                Some(one) if one.samples == samples => batch = Some(one),
-                _ => {
-                    rest.push_str(line);
-                    rest.push('\n');
-                }
-            }
-        }
-        let printed = Printed { stdout: rest.as_bytes(), stderr: &answered.stderr };
-        let transcript = Transcript::read(ProbeKind::Python, base.clone(), printed, answered.ended.clone());
-        let stop = match batch {
-            Some(batch) => match self.weigh(batch) {
+        let is_sane = |Event::Batch(one): &Event| one.samples == samples && one.seconds.iter().all(protocol::is_time);
+        let (mut own, transcript) = protocol::read(base, answered, is_sane);
+        let stop = match own.pop() {
+            Some(Event::Batch(batch)) => match self.weigh(batch) {
                 Ok(next) => return Ok(next),
                 Err(stop) => stop,
             },
@@ -252,13 +237,10 @@ impl Course {
                 }
             }
             None => {
-                let verdict = judge(&transcript);
-                let worst = verdict.problems.iter().find(|problem| problem.word != Word::Incomplete);
-                let (word, sentence) = match worst {
-                    Some(worst) => (worst.word, worst.sentence.clone()),
-                    None => (Word::Failed, "the probe said nothing of its batch".to_owned()),
-                };
-                return Err(Failure { framework: self.framework, device: self.device, word, sentence });
+                let Self { framework, device, .. } = *self;
+                let sentence = "the probe said nothing of its batch".to_owned();
+                let silent = || Failure { framework, device, word: Word::Failed, sentence };
+                return Err(Failure::of(&judge(&transcript)).unwrap_or_else(silent));
             }
         };
         self.stop(&stop);
@@ -342,14 +324,6 @@ fn predicted(tried: &[Taken], samples: u64) -> u64 {
         last.bytes.saturating_add(slope.saturating_mul(samples - last.samples))
     });
     share.max(line)
-}
-
-/// Reads a line of what a probe printed; none when it is not such an event.
-fn of_line(line: &str) -> Option<Batch> {
-    let (_, text) = line.split_once(crate::verify::protocol::PREFIX)?;
-    let Event::Batch(batch) = serde_json::from_str(text.trim_end()).ok()?;
-    let sane = batch.samples > 0 && batch.seconds.iter().all(|one| one.is_finite() && *one >= 0.0);
-    sane.then_some(batch)
 }
 
 /// Whether an error says that there is no memory for it, in the words of any framework.

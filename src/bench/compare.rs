@@ -13,13 +13,13 @@ use crate::verify::protocol::ElementType;
 use crate::verify::protocol::Framework;
 
 /// By how much a time may differ without that meaning anything.
-pub const TOLERANCE: f64 = 0.1;
+const TOLERANCE: f64 = 0.1;
 
 /// How many times the noise of both runs is added to it.
-pub const NOISES: f64 = 3.0;
+const NOISES: f64 = 3.0;
 
 /// The bound where the sizes differ.
-pub const OTHER_SIZE: f64 = 0.5;
+const OTHER_SIZE: f64 = 0.5;
 
 /// Two runs beside each other.
 #[derive(Clone, PartialEq, Debug)]
@@ -154,15 +154,19 @@ pub(super) fn changes(before: &Run, now: &Run) -> Vec<Change> {
     for (name, (old, new)) in both(&before.packages, &now.packages) {
         note(name, old.cloned(), new.cloned());
     }
-    let short = |digest: String| digest.chars().take(12).collect::<String>();
-    let lock = |run: &Run| run.circumstances.lock.as_ref().map(|digest| short(digest.to_string()));
+    let lock = |run: &Run| run.circumstances.lock.as_ref().map(|digest| short(&digest.to_string()));
     note("macml.lock", lock(before), lock(now));
     // Another lock makes another environment.
     if lock(before) == lock(now) {
-        let content = |run: &Run| run.circumstances.content.clone().map(short);
+        let content = |run: &Run| run.circumstances.content.as_deref().map(short);
         note("content of the environment", content(before), content(now));
     }
     changes
+}
+
+/// Shortens a digest to what tells it from others.
+pub(super) fn short(digest: &str) -> String {
+    digest.chars().take(12).collect()
 }
 
 /// Puts two maps beside each other.

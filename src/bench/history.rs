@@ -68,10 +68,12 @@ impl History {
         }
         let mut history = Self::default();
         for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let version = serde_json::from_str::<Version>(line).ok().map(|version| version.version);
             match serde_json::from_str::<Run>(line) {
                 Ok(run) if run.version == Run::VERSION => history.runs.push(run),
-                _ => history.unread.push(Unread { line: at + 1, version }),
+                _ => {
+                    let version = serde_json::from_str::<Version>(line).ok().map(|version| version.version);
+                    history.unread.push(Unread { line: at + 1, version });
+                }
             }
         }
         history

@@ -20,7 +20,7 @@ mod pressure;
 mod probe;
 mod run;
 
-pub use compare::{Change, Comparison, NOISES, OTHER_SIZE, Row, TOLERANCE, Trend, compare};
+pub use compare::{Change, Comparison, Row, Trend, compare};
 pub use history::{History, Unread, Which};
 pub use page::page;
 pub use probe::{Answer, Found, Job, measure, measure_all, probe};

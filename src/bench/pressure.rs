@@ -10,6 +10,8 @@
 
 use serde::Deserialize;
 
+use crate::sys::memory;
+
 /// What a system said of its memory at one moment, each where it says that.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
@@ -73,7 +75,7 @@ impl Reading {
             return self.device_free;
         }
         let mac = self.free_percent.map(|free| total / 100 * free.min(100));
-        let linux = self.meminfo.as_deref().and_then(|text| kilobytes(text, "MemAvailable:"));
+        let linux = self.meminfo.as_deref().and_then(|text| memory::of_meminfo(text, "MemAvailable:"));
         let group = self.group.as_ref().and_then(Group::available);
         [mac, linux, group].into_iter().flatten().min()
     }
@@ -101,12 +103,6 @@ impl Group {
         let files = value("total_inactive_file ").or_else(|| value("inactive_file ")).unwrap_or_default();
         Some(limit.saturating_sub(usage.saturating_sub(files)))
     }
-}
-
-/// Reads `MemAvailable:   22267316 kB`, in bytes.
-fn kilobytes(text: &str, name: &str) -> Option<u64> {
-    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
-    value.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 #[cfg(test)]

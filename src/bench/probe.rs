@@ -7,17 +7,14 @@ use super::protocol::{Before, Request};
 use super::run::{Failure, Measurement};
 use crate::pep::Version;
 use crate::verify::Answered;
-use crate::verify::Printed;
 use crate::verify::Probe;
 use crate::verify::Subject;
-use crate::verify::Transcript;
 use crate::verify::Verdict;
 use crate::verify::Word;
 use crate::verify::judge;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::Event;
 use crate::verify::protocol::Framework;
-use crate::verify::protocol::ProbeKind;
 use crate::verify::protocol::Skipped;
 
 /// What to measure, and where.
@@ -106,34 +103,23 @@ pub(super) fn script(framework: Framework, between: &str, subject: &Subject) -> 
 
 /// Measures.
 pub fn measure(probe: &Probe, request: &Request) -> Answer {
-    let text = serde_json::to_string(request).expect("a request is plain data with text keys");
-    let answered = probe.answer(text, request.base.limits.end);
-    Answer::read(request, &answered)
+    Answer::read(request, &probe.answer(request, request.base.limits.end))
 }
 
 impl Answer {
     /// Reads what a probe printed.
     pub fn read(request: &Request, answered: &Answered) -> Self {
-        let mut measured = Vec::new();
-        let mut load = None;
-        let mut rest = String::new();
-        for line in String::from_utf8_lossy(&answered.stdout).lines() {
-            match protocol::Event::of_line(line) {
-                Some(protocol::Event::Measured(one)) => measured.push(one),
-                Some(protocol::Event::Load { load: one }) => load = Some(one),
-                None => {
-                    rest.push_str(line);
-                    rest.push('\n');
-                }
-            }
-        }
-        let printed = Printed { stdout: rest.as_bytes(), stderr: &answered.stderr };
-        let transcript = Transcript::read(ProbeKind::Python, request.base.clone(), printed, answered.ended.clone());
+        let (own, transcript) = protocol::read(&request.base, answered, protocol::Event::is_sane);
         let verdict = judge(&transcript);
         let (framework, device) = (request.base.framework, request.base.device);
         let name = &verdict.device_name;
-        let mut measurements: Vec<_> =
-            measured.into_iter().map(|one| one.on(framework, device, name.clone())).collect();
+        let (mut measurements, mut load) = (Vec::new(), None);
+        for event in own {
+            match event {
+                protocol::Event::Measured(one) => measurements.push(one.on(framework, device, name.clone())),
+                protocol::Event::Load { load: one } => load = Some(one),
+            }
+        }
         for event in &transcript.events {
             let Event::Skipped(skipped) = event else { continue };
             measurements.extend(left_out(request, skipped, name.clone()));
@@ -145,14 +131,12 @@ impl Answer {
     /// Returns what broke; what was left out for want of time is told with the measurements.
     pub fn failure(&self) -> Option<Failure> {
         let Verdict { framework, device, .. } = self.verdict;
-        let worst = self.verdict.problems.iter().find(|problem| problem.word != Word::Incomplete);
-        let (word, sentence) = match worst {
-            Some(worst) => (worst.word, worst.sentence.clone()),
-            // What it was asked for it either measured, failed at or left out.
-            None if self.measurements.is_empty() => (Word::Garbage, "the probe ended without a single time".to_owned()),
-            None => return None,
+        // What it was asked for it either measured, failed at or left out.
+        let nothing = || {
+            let sentence = "the probe ended without a single time".to_owned();
+            self.measurements.is_empty().then_some(Failure { framework, device, word: Word::Garbage, sentence })
         };
-        Some(Failure { framework, device, word, sentence })
+        Failure::of(&self.verdict).or_else(nothing)
     }
 }
 

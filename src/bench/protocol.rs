@@ -3,15 +3,19 @@
 //!
 //! [`verify::protocol`]: crate::verify::protocol
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::run::{Measurement, Run, Work};
+use crate::verify::Answered;
+use crate::verify::Printed;
+use crate::verify::Transcript;
 use crate::verify::protocol;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::ElementType;
 use crate::verify::protocol::Framework;
 use crate::verify::protocol::Limits;
-use crate::verify::protocol::PREFIX;
+use crate::verify::protocol::ProbeKind;
 use crate::verify::protocol::Sizes;
 use crate::verify::protocol::Tolerances;
 
@@ -70,7 +74,7 @@ pub struct Case {
 /// What came of one work.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Measured {
+pub(super) struct Measured {
     work: Work,
     size: u64,
     #[serde(rename = "type")]
@@ -94,7 +98,7 @@ pub struct Measured {
 /// An event that only these probes have.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case")]
-pub enum Event {
+pub(super) enum Event {
     /// What came of one work.
     Measured(Measured),
     /// How many programs waited for a processor in the minute before, for each of its processors.
@@ -140,11 +144,8 @@ impl Request {
         let works = [Work::Product, Work::Convolution];
         let each = works.iter().flat_map(|work| types.iter().map(|element| (*work, *element)));
         let cases = each.map(|(work, element)| {
-            let same = |one: &&Measurement| {
-                (one.framework, one.device, one.work, one.element) == (framework, device, work, element)
-            };
-            let earlier =
-                before.and_then(|run| run.measurements.iter().find(same)).filter(|one| !one.seconds.is_empty());
+            let earlier = before.and_then(|run| run.find(framework, work, element, device));
+            let earlier = earlier.filter(|one| !one.seconds.is_empty());
             Case { again, ..Case::new(work, element, memory, earlier.map(|one| one.size)) }
         });
         let cases = cases.collect();
@@ -187,26 +188,47 @@ impl Case {
     }
 }
 
-impl Event {
-    /// Reads a line of what a probe printed; none when it is not such an event.
-    pub fn of_line(line: &str) -> Option<Self> {
-        let (_, text) = line.split_once(PREFIX)?;
-        let event = serde_json::from_str(text.trim_end()).ok()?;
-        // No clock says otherwise.
-        let sane = |one: &f64| one.is_finite() && *one >= 0.0;
-        let is_sane = match &event {
-            Self::Measured(Measured { seconds, transfer, warm_up, .. }) => {
-                seconds.iter().chain(transfer).all(sane) && sane(warm_up)
+/// Takes the events that only these probes have out of what one printed, those that `is_sane`; the rest is a transcript as
+/// of any other probe.
+pub(super) fn read<E: DeserializeOwned>(
+    request: &protocol::Request,
+    answered: &Answered,
+    is_sane: impl Fn(&E) -> bool,
+) -> (Vec<E>, Transcript) {
+    let (mut own, mut rest) = (Vec::new(), String::new());
+    for line in String::from_utf8_lossy(&answered.stdout).lines() {
+        match protocol::said(line) {
+            Some(Ok(event)) if is_sane(&event) => own.push(event),
+            _ => {
+                rest.push_str(line);
+                rest.push('\n');
             }
-            Self::Load { load } => sane(load),
-        };
-        is_sane.then_some(event)
+        }
+    }
+    let printed = Printed { stdout: rest.as_bytes(), stderr: &answered.stderr };
+    (own, Transcript::read(ProbeKind::Python, request.clone(), printed, answered.ended.clone()))
+}
+
+/// Returns whether it can be a time, or a load: no clock says otherwise.
+pub(super) fn is_time(seconds: &f64) -> bool {
+    seconds.is_finite() && *seconds >= 0.0
+}
+
+impl Event {
+    /// Returns whether a probe can have measured it.
+    pub(super) fn is_sane(&self) -> bool {
+        match self {
+            Self::Measured(Measured { seconds, transfer, warm_up, .. }) => {
+                seconds.iter().chain(transfer).chain([warm_up]).all(is_time)
+            }
+            Self::Load { load } => is_time(load),
+        }
     }
 }
 
 impl Measured {
     /// Makes the measurement of it.
-    pub fn on(self, framework: Framework, device: Device, device_name: Option<String>) -> Measurement {
+    pub(super) fn on(self, framework: Framework, device: Device, device_name: Option<String>) -> Measurement {
         let Self { work, size, element, warm_up, seconds, transfer, device_bytes, process_bytes, error, left_out } =
             self;
         Measurement {
@@ -231,6 +253,8 @@ impl Measured {
 mod tests {
     use super::*;
     use crate::bench::run::tests::{measured, run};
+    use crate::verify::Ended;
+    use crate::verify::protocol::PREFIX;
 
     #[test]
     fn sizes_follow_the_memory() {
@@ -260,16 +284,21 @@ mod tests {
 
     #[test]
     fn what_is_no_measurement_is_left_to_others() {
-        let line = |rest: &str| format!(r#"noise {PREFIX}{{"event":"measured","work":"product","size":5000,{rest}}}"#);
-        let Some(Event::Measured(read)) = Event::of_line(&line(r#""type":"float32","seconds":[1.5]"#)) else {
-            panic!()
+        let of_line = |line: &str| {
+            let request = base(Framework::Torch, Device::Cpu, 1 << 30, Limits { begin: 1, end: 1 });
+            let answered = Answered { stdout: line.into(), stderr: Vec::new(), ended: Ended::Code(0) };
+            let (mut own, rest) = read(&request, &answered, Event::is_sane);
+            assert_eq!(own.len() + rest.events.len() + rest.unreadable.iter().len() + rest.printed.len(), 1, "{line}");
+            own.pop()
         };
+        let line = |rest: &str| format!(r#"noise {PREFIX}{{"event":"measured","work":"product","size":5000,{rest}}}"#);
+        let Some(Event::Measured(read)) = of_line(&line(r#""type":"float32","seconds":[1.5]"#)) else { panic!() };
         assert_eq!((read.seconds, read.warm_up), (vec![1.5], 0.0));
-        let load = Event::of_line(&format!(r#"{PREFIX}{{"event":"load","load":0.5}}"#));
+        let load = of_line(&format!(r#"{PREFIX}{{"event":"load","load":0.5}}"#));
         assert_eq!(load, Some(Event::Load { load: 0.5 }));
-        assert!(Event::of_line(&line(r#""type":"float32","seconds":[-1.5]"#)).is_none());
-        assert!(Event::of_line(&line(r#""type":"float33""#)).is_none());
-        assert!(Event::of_line(&format!(r#"{PREFIX}{{"event":"at","id":"product"}}"#)).is_none());
-        assert!(Event::of_line("a warning").is_none());
+        assert!(of_line(&line(r#""type":"float32","seconds":[-1.5]"#)).is_none());
+        assert!(of_line(&line(r#""type":"float33""#)).is_none());
+        assert!(of_line(&format!(r#"{PREFIX}{{"event":"at","id":"product"}}"#)).is_none());
+        assert!(of_line("a warning").is_none());
     }
 }

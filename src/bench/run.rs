@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::verify::Circumstances;
+use crate::verify::Verdict;
 use crate::verify::Word;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::ElementType;
@@ -182,12 +183,21 @@ impl Run {
         self.processor() == other.processor() && !memory
     }
 
+    /// Returns the measurement of a work.
+    pub(super) fn find(
+        &self,
+        framework: Framework,
+        work: Work,
+        element: ElementType,
+        device: Device,
+    ) -> Option<&Measurement> {
+        let key = |one: &Measurement| (one.framework, one.work, one.element, one.device);
+        self.measurements.iter().find(|one| key(one) == (framework, work, element, device))
+    }
+
     /// Returns the measurement of the same work on another device, or on the same one of another run.
     pub fn same(&self, like: &Measurement, device: Device) -> Option<&Measurement> {
-        let same = |one: &&Measurement| {
-            (one.framework, one.work, one.element, one.device) == (like.framework, like.work, like.element, device)
-        };
-        self.measurements.iter().find(same)
+        self.find(like.framework, like.work, like.element, device)
     }
 
     /// Lists the packages that times depend on first of all, with their versions.
@@ -204,6 +214,14 @@ impl Run {
 }
 
 impl Failure {
+    /// Makes that of a probe that did not do what it was asked; none where all that is missing is what was not begun in
+    /// time.
+    pub(super) fn of(verdict: &Verdict) -> Option<Self> {
+        let worst = verdict.problems.iter().find(|problem| problem.word != Word::Incomplete)?;
+        let (framework, device) = (verdict.framework, verdict.device);
+        Some(Self { framework, device, word: worst.word, sentence: worst.sentence.clone() })
+    }
+
     /// Returns whether it happened before anything could be computed.
     pub fn is_before_all(&self) -> bool {
         self.word <= Word::NoDevice

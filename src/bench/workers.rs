@@ -8,17 +8,13 @@ use super::protocol;
 use super::run::{Failure, Workers};
 use super::shown;
 use crate::verify::Answered;
-use crate::verify::Printed;
 use crate::verify::Probe;
 use crate::verify::Subject;
-use crate::verify::Transcript;
-use crate::verify::Word;
 use crate::verify::judge;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::Event;
 use crate::verify::protocol::Framework;
 use crate::verify::protocol::Limits;
-use crate::verify::protocol::ProbeKind;
 
 /// How long it may take where nobody says otherwise.
 pub const LIMITS: Limits = Limits { begin: 40, end: 150 };
@@ -76,36 +72,26 @@ pub fn probe(subject: &Subject) -> Probe {
 /// Measures, on a machine with `memory` bytes. Where there are two processors, most ways are through in forty seconds.
 pub fn measure(probe: &Probe, memory: u64, limits: Limits) -> Answer {
     let request = protocol::base(Framework::Torch, Device::Cpu, memory, limits);
-    let text = serde_json::to_string(&request).expect("a request is plain data with text keys");
-    Answer::read(&request, &probe.answer(text, limits.end))
+    Answer::read(&request, &probe.answer(&request, limits.end))
 }
 
 impl Answer {
     /// Reads what a probe printed.
     fn read(request: &crate::verify::protocol::Request, answered: &Answered) -> Self {
-        let (mut ways, mut missing, mut rest) = (Vec::new(), Vec::new(), String::new());
-        for line in String::from_utf8_lossy(&answered.stdout).lines() {
-            match of_line(line) {
-                Some(Measured { workers, persistent, first: Some(first), seconds, error: None }) => {
-                    ways.push(Workers { workers, persistent, first, seconds });
-                }
-                Some(Measured { workers, persistent, error, .. }) => {
+        let is_sane = |Own::Workers(one): &Own| one.first.iter().chain(&one.seconds).all(protocol::is_time);
+        let (own, transcript) = protocol::read(request, answered, is_sane);
+        let (mut ways, mut missing) = (Vec::new(), Vec::new());
+        for Own::Workers(Measured { workers, persistent, first, seconds, error }) in own {
+            match (first, error) {
+                (Some(first), None) => ways.push(Workers { workers, persistent, first, seconds }),
+                (_, error) => {
                     let error = error.unwrap_or_else(|| "no time".to_owned());
-                    missing.push(format!(
-                        "{}: {}",
-                        named(workers, persistent),
-                        error.lines().next().unwrap_or_default()
-                    ));
-                }
-                None => {
-                    rest.push_str(line);
-                    rest.push('\n');
+                    let line = error.lines().next().unwrap_or_default();
+                    missing.push(format!("{}: {line}", named(workers, persistent)));
                 }
             }
         }
         ways.sort_by_key(|way| (way.workers, way.persistent));
-        let printed = Printed { stdout: rest.as_bytes(), stderr: &answered.stderr };
-        let transcript = Transcript::read(ProbeKind::Python, request.clone(), printed, answered.ended.clone());
         for event in &transcript.events {
             if let Event::Skipped(skipped) = event {
                 let way = skipped.id.strip_prefix("workers-").unwrap_or(&skipped.id);
@@ -114,15 +100,7 @@ impl Answer {
                 missing.push(format!("{way}: not begun, because {} s were over", request.limits.begin));
             }
         }
-        let verdict = judge(&transcript);
-        let worst = verdict.problems.into_iter().find(|problem| problem.word != Word::Incomplete);
-        let failure = worst.map(|worst| Failure {
-            framework: Framework::Torch,
-            device: Device::Cpu,
-            word: worst.word,
-            sentence: worst.sentence,
-        });
-        Self { ways, missing, failure }
+        Self { ways, missing, failure: Failure::of(&judge(&transcript)) }
     }
 }
 
@@ -165,14 +143,6 @@ impl fmt::Display for Advice {
         }
         Ok(())
     }
-}
-
-/// Reads a line of what a probe printed; none when it is not such an event.
-fn of_line(line: &str) -> Option<Measured> {
-    let (_, text) = line.split_once(crate::verify::protocol::PREFIX)?;
-    let Own::Workers(measured) = serde_json::from_str(text.trim_end()).ok()?;
-    let sane = |one: &f64| one.is_finite() && *one >= 0.0;
-    (measured.first.iter().all(sane) && measured.seconds.iter().all(sane)).then_some(measured)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::sys::Turn;
 use crate::sys::disk;
 use crate::sys::fs;
 use crate::sys::fs::{Durability, FileLock, FsError};
+use crate::sys::kept;
 use crate::sys::tree;
 use crate::sys::tree::{Mode, NewFile, NewFolder, Over};
 
@@ -559,11 +560,7 @@ fn ignore_in_git(place: &Place) -> Result<(), FsError> {
     if place.elsewhere.is_some() {
         return Ok(());
     }
-    let path = place.project.join(OWN).join(".gitignore");
-    match tree::facts(&path)? {
-        Some(facts) if !facts.plain || facts.size > 0 => Ok(()),
-        _ => fs::write_atomic(&path, b"*\n", Durability::Cached).map(drop),
-    }
+    kept::ignore_in_git(&place.project.join(OWN))
 }
 
 /// Gives what stands at a link another name, beside it.

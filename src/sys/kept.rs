@@ -3,7 +3,7 @@
 //! Unlike files that a person names, they are neither pipes nor devices, which would be waited for or read for ever, nor
 //! links, whose targets would be written over.
 
-use std::io::{Error, ErrorKind};
+use std::io::Error;
 use std::path::Path;
 
 use super::fs;
@@ -32,9 +32,7 @@ pub fn write(path: &Path, bytes: &[u8], durability: Durability) -> Result<(), Fs
     match std::fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => Err(refused("it is a link, and what it leads to is not written over")),
         Ok(found) if !found.is_file() => Err(refused("it is no file")),
-        Err(cause) if !matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Err(FsError { doing: "look at", path: path.to_owned(), cause })
-        }
+        Err(cause) if !fs::is_absent(&cause) => Err(FsError { doing: "look at", path: path.to_owned(), cause }),
         _ => fs::write_atomic(path, bytes, durability).map(drop),
     }
 }

@@ -6,14 +6,14 @@ use std::path::Path;
 /// limit. `None` where the system does not say.
 pub fn total() -> Option<u64> {
     let text = |path: &str| std::fs::read_to_string(Path::new(path)).ok();
-    let machine = machine(&text("/proc/meminfo")?)?;
+    let machine = of_meminfo(&text("/proc/meminfo")?, "MemTotal:")?;
     let limit = text("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
     Some(limit.map_or(machine, |limit: u64| limit.min(machine)))
 }
 
-/// Reads `MemTotal:       16303428 kB`.
-fn machine(text: &str) -> Option<u64> {
-    let value = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// Reads a line such as `MemTotal:       16303428 kB` of what `/proc/meminfo` says, in bytes.
+pub fn of_meminfo(text: &str, name: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     value.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -24,6 +24,7 @@ mod tests {
     #[test]
     fn what_linux_says_is_read() {
         let text = "MemTotal:       16303428 kB\nMemFree:         1234 kB\n";
+        let machine = |text: &str| of_meminfo(text, "MemTotal:");
         assert_eq!(machine(text), Some(16_303_428 << 10));
         assert_eq!(machine("MemFree: 1 kB\n"), None);
         assert_eq!(machine("MemTotal: many\n"), None);

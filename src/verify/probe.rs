@@ -6,6 +6,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::protocol::{At, Event, Framework, ProbeKind, Request};
 use super::transcript::{Ended, Printed, Transcript};
 use crate::sys::process::{self, End, Program};
@@ -76,8 +78,7 @@ impl Probe {
 
     /// Asks it likewise, and passes on what it begins while it runs.
     pub fn ask_telling(&self, request: &Request, tell: &mut dyn FnMut(&At)) -> Transcript {
-        let text = serde_json::to_string(request).expect("a request is plain data with text keys");
-        let Answered { stdout, stderr, ended } = self.answer_telling(text, request.limits.end, &mut |line| {
+        let Answered { stdout, stderr, ended } = self.answer_telling(request, request.limits.end, &mut |line| {
             if let Some(Ok(Event::At(at))) = Event::of_line(line) {
                 tell(&at);
             }
@@ -85,13 +86,14 @@ impl Probe {
         Transcript::read(self.kind, request.clone(), Printed { stdout: &stdout, stderr: &stderr }, ended)
     }
 
-    /// Runs it with a request as JSON, for as many seconds at most, and returns what it printed.
-    pub fn answer(&self, request: String, limit: u64) -> Answered {
+    /// Runs it with a request, for as many seconds at most, and returns what it printed.
+    pub fn answer(&self, request: &impl Serialize, limit: u64) -> Answered {
         self.answer_telling(request, limit, &mut |_| {})
     }
 
     /// Runs it likewise, and passes on each line of its standard output while it runs.
-    fn answer_telling(&self, request: String, limit: u64, tell: &mut dyn FnMut(&str)) -> Answered {
+    fn answer_telling(&self, request: &impl Serialize, limit: u64, tell: &mut dyn FnMut(&str)) -> Answered {
+        let request = serde_json::to_string(request).expect("a request is plain data with text keys");
         let mut args = self.args.clone();
         args.push(request.into());
         let program =

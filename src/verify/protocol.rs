@@ -18,6 +18,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The version of the protocol. A probe that is asked in another one says [`Event::Hello`] with its own and exits.
@@ -644,9 +645,14 @@ impl Event {
     ///
     /// The prefix may stand anywhere in it: what else prints does not always end its lines.
     pub fn of_line(line: &str) -> Option<Result<Self, serde_json::Error>> {
-        let (_, text) = line.split_once(PREFIX)?;
-        Some(serde_json::from_str(text.trim_end()))
+        said(line)
     }
+}
+
+/// Reads a line of what a probe printed likewise, as whatever that probe may have said.
+pub fn said<E: DeserializeOwned>(line: &str) -> Option<Result<E, serde_json::Error>> {
+    let (_, text) = line.split_once(PREFIX)?;
+    Some(serde_json::from_str(text.trim_end()))
 }
 
 impl fmt::Display for Framework {

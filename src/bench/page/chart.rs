@@ -7,6 +7,7 @@ use crate::bench::run::Measurement;
 use crate::bench::run::Run;
 use crate::bench::shown;
 use crate::page::escaped;
+use crate::page::line as put;
 use crate::verify::protocol::Device;
 use crate::verify::protocol::ElementType;
 
@@ -77,10 +78,6 @@ pub(super) fn swatch(series: &Series<'_>) -> String {
 pub(super) fn failed_swatch() -> String {
     let cross = cross("failed axis", (7.0, 7.0), 4.0, "");
     format!("<svg class=\"swatch short\" viewBox=\"0 0 14 14\" aria-hidden=\"true\">{cross}</svg>")
-}
-
-fn put(out: &mut String, text: &str) {
-    writeln!(out, "{text}").expect("writing to a String does not fail");
 }
 
 fn classes(series: &Series<'_>, kind: &str) -> String {
@@ -215,7 +212,7 @@ pub(super) fn place(device: Device) -> &'static str {
 }
 
 /// Says a median with what it is taken of.
-pub(super) fn spread(measured: &Measurement, median: f64) -> String {
+fn spread(measured: &Measurement, median: f64) -> String {
     let least = measured.seconds.iter().copied().fold(f64::INFINITY, f64::min);
     let most = measured.seconds.iter().copied().fold(0.0, f64::max);
     let median = shown::seconds(median);

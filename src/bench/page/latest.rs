@@ -1,12 +1,14 @@
 //! The latest run: the machine's facts, its times as a table, and what came of batch sizes and workers.
 
 use super::chart;
-use super::line;
 use super::work;
+use crate::bench::compare::short;
 use crate::bench::run::Measurement;
 use crate::bench::run::Run;
 use crate::bench::shown;
+use crate::page::begin_table;
 use crate::page::escaped;
+use crate::page::line;
 use crate::verify::protocol::Device;
 
 /// What stands where there is nothing to say.
@@ -25,7 +27,7 @@ pub(super) fn facts(html: &mut String, run: &Run) {
         false => devices.join(", "),
     };
     let packages = run.main_packages().iter().map(|(name, version)| format!("{name} {version}")).collect::<Vec<_>>();
-    let lock = circumstances.lock.as_ref().map(|lock| lock.to_string());
+    let lock = circumstances.lock.as_ref().map(|lock| short(&lock.to_string()));
     let facts = [
         ("Latest run", Some(format!("{} UTC", shown::minute(run.when)))),
         ("Processor", Some(run.processor().unwrap_or("unknown").to_owned())),
@@ -33,7 +35,7 @@ pub(super) fn facts(html: &mut String, run: &Run) {
         ("System", Some(circumstances.system.clone())),
         ("Memory", run.memory.map(shown::memory)),
         ("Packages", Some(packages.join(", ")).filter(|packages| !packages.is_empty())),
-        ("Lock", lock.map(|lock| lock.trim_start_matches("sha256:").chars().take(12).collect())),
+        ("Lock", lock),
     ];
     line(html, "<dl class=\"facts\">");
     for (name, value) in facts {
@@ -181,7 +183,7 @@ fn begin(html: &mut String, id: &str, heads: &[(&str, &str)]) {
         false => format!("<th scope=\"col\" class=\"{class}\">{name}</th>"),
     };
     let heads = heads.iter().map(head).collect::<String>();
-    line(html, &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"{id}\" tabindex=\"0\">\n<table>"));
+    begin_table(html, id);
     line(html, &format!("<thead>\n<tr>{heads}</tr>\n</thead>\n<tbody>"));
 }
 

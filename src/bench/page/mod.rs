@@ -6,14 +6,14 @@ mod chart;
 mod history;
 mod latest;
 
-use std::fmt::Write as _;
-
 use super::run::Run;
 use super::run::Work;
 use super::shown;
 use crate::page;
 use crate::page::Style;
+use crate::page::begin_table;
 use crate::page::escaped;
+use crate::page::line;
 use history::{Change, Panel};
 
 /// Colours of the CPU's and the GPU's lines, and what looks its own way here.
@@ -115,10 +115,6 @@ pub fn page(runs: &[Run]) -> String {
     page::whole(&title, &STYLE, &out)
 }
 
-fn line(out: &mut String, text: &str) {
-    writeln!(out, "{text}").expect("writing to a String does not fail");
-}
-
 /// Says how many runs there are and when they were.
 fn kept(runs: &[&Run]) -> String {
     let (first, last) = (shown::day(runs[0].when), shown::day(runs[runs.len() - 1].when));
@@ -164,10 +160,7 @@ fn figure(html: &mut String, at: usize, panel: &Panel<'_>, runs: &[&Run], change
         false => line(html, "<p class=\"bad\">No run has a time of it.</p>"),
     }
     line(html, &format!("<details id=\"{table}\">\n<summary>As a table</summary>"));
-    line(
-        html,
-        &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"{heading}\" tabindex=\"0\">\n<table>"),
-    );
+    begin_table(html, &heading);
     let heads = panel.series.iter().map(|series| format!("<th scope=\"col\">{}</th>", chart::name(series)));
     let heads = heads.collect::<String>();
     line(html, &format!("<thead>\n<tr><th scope=\"col\">Run (UTC)</th>{heads}</tr>\n</thead>\n<tbody>"));

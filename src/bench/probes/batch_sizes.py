@@ -50,11 +50,7 @@ def reading():
 
 def measure_all(versions, works, memory):
     """Says who speaks and on what, and trains one batch a few times."""
-    if not say_hello(versions):
-        done()
-    at("device")
-    if not found_device():
-        done()
+    reach_device(versions)
     samples = REQUEST["batch"]
     at("batch")
     said = {"samples": samples, "before": reading(), "process-bytes-before": process_bytes(), "during": []}

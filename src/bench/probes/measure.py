@@ -118,12 +118,8 @@ def say_load():
 
 def measure_all(versions, works, memory):
     """Says who speaks and on what, and measures every case asked for."""
-    if not say_hello(versions):
-        done()
     say_load()
-    at("device")
-    if not found_device():
-        done()
+    reach_device(versions)
     for case in REQUEST["cases"]:
         measure(case, works[case["work"]], memory)
     done()

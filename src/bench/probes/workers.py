@@ -81,11 +81,7 @@ def load(data, workers, persistent):
 def main():
     versions = package_versions(["numpy"])
     versions["torch"] = torch.__version__
-    if not say_hello(versions):
-        done()
-    at("device")
-    if not found_device():
-        done()
+    reach_device(versions)
     at("data")
     folder = tempfile.mkdtemp(prefix="macml-")
     try:

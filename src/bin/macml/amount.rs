@@ -16,11 +16,15 @@ pub(crate) fn duration(took: Duration) -> String {
     }
 }
 
+/// Counts the seconds since the beginning of 1970; none before it.
+pub(crate) fn since_1970(now: SystemTime) -> u64 {
+    now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
 /// Says how long ago a second was, counted since the beginning of 1970.
 pub(crate) fn ago(second: u64, now: SystemTime) -> String {
-    let now = now.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let plural = |count: u64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });
-    match now.saturating_sub(second) {
+    match since_1970(now).saturating_sub(second) {
         0..60 => "just now".to_owned(),
         seconds @ 60..3600 => plural(seconds / 60, "minute"),
         seconds @ 3600..86_400 => plural(seconds / 3600, "hour"),

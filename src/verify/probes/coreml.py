@@ -152,11 +152,7 @@ def convert(element):
 def main():
     versions = package_versions(["numpy", "torch", "tensorflow", "protobuf"])
     versions["coremltools"] = ct.__version__
-    if not say_hello(versions):
-        done()
-    at("device")
-    if not found_device():
-        done()
+    reach_device(versions)
     if asked("convert"):
         for element in REQUEST["types"]:
             if element in PRECISIONS:

@@ -337,11 +337,7 @@ def churn():
 def main():
     versions = package_versions(["mlx-metal", "mlx-cpu", "mlx-cuda", "numpy"])
     versions["mlx"] = mx.__version__
-    if not say_hello(versions):
-        done()
-    at("device")
-    if not found_device():
-        done()
+    reach_device(versions)
     if asked("product"):
         check_all(check, PRODUCT)
     if asked("training"):

@@ -263,6 +263,15 @@ def done(device_bytes=None):
     os._exit(0)
 
 
+def reach_device(versions):
+    """Says who speaks and on what; the end where this is not what was to be asked, or has no such device."""
+    if not say_hello(versions):
+        done()
+    at("device")
+    if not found_device():
+        done()
+
+
 def curve(losses, seconds):
     """The course of a loss."""
     finite = [loss for loss in losses if math.isfinite(loss)]

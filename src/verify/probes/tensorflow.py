@@ -334,11 +334,7 @@ def main():
     tf.config.experimental.enable_tensor_float_32_execution(False)
     versions = package_versions(["tensorflow-metal", "tensorflow-macos", "keras", "numpy", "protobuf"])
     versions["tensorflow"] = tf.__version__
-    if not say_hello(versions):
-        done()
-    at("device")
-    if not found_device():
-        done()
+    reach_device(versions)
     watch_placement()
     if asked("product"):
         check_all(check, PRODUCT)

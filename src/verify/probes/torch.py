@@ -347,11 +347,7 @@ def main():
     torch.backends.cudnn.allow_tf32 = False
     versions = package_versions(["numpy", "torchvision", "torchaudio"])
     versions["torch"] = torch.__version__
-    if not say_hello(versions):
-        done()
-    at("device")
-    if not found_device():
-        done()
+    reach_device(versions)
     if asked("product"):
         check_all(check, PRODUCT)
     if asked("training"):

@@ -7,7 +7,6 @@ use macml::bench::Comparison;
 use macml::bench::History;
 use macml::bench::Trend;
 use macml::verify::Class;
-use macml::verify::protocol::Device;
 use serde::Serialize;
 
 use crate::commands::bench::Outcome;
@@ -375,7 +374,6 @@ impl From<&bench::Run> for Run {
 }
 
 fn measurement(one: &bench::Measurement, run: &bench::Run) -> Measurement {
-    let cpu = run.same(one, Device::Cpu).filter(|_| one.device != Device::Cpu);
     Measurement {
         framework: one.framework.to_string(),
         work: one.work.as_str().to_owned(),
@@ -388,7 +386,7 @@ fn measurement(one: &bench::Measurement, run: &bench::Run) -> Measurement {
         seconds: one.seconds.clone(),
         warm_up: (!one.seconds.is_empty()).then_some(one.warm_up),
         transfer: one.transfer,
-        speedup: cpu.and_then(|cpu| one.speedup(cpu)),
+        speedup: run.against_cpu(one),
         device_bytes: one.device_bytes,
         process_bytes: one.process_bytes,
         error: one.error.clone(),

@@ -19,7 +19,6 @@ use macml::bench::Which;
 use macml::bench::protocol::Before;
 use macml::bench::readme;
 use macml::sys::fs;
-use macml::sys::fs::FsError;
 use macml::verify::Circumstances;
 use macml::verify::Class;
 use macml::verify::Subject;
@@ -27,6 +26,7 @@ use macml::verify::Word;
 use macml::verify::protocol::Device;
 use macml::verify::protocol::Framework;
 
+use crate::amount;
 use crate::args::FormatArg;
 use crate::context::Context;
 use crate::context::Drawing;
@@ -35,7 +35,6 @@ use crate::device;
 use crate::device::DeviceArg;
 use crate::error;
 use crate::error::CommandError;
-use crate::error::Kind;
 use crate::inside;
 use crate::inside::Inside;
 use crate::inside::InsideArgs;
@@ -192,16 +191,13 @@ fn draw(args: &BenchArgs, answer: &Answer, context: &Context, printer: &Printer)
             return Ok(());
         }
         Answer::Listed(history) => history.runs.clone(),
-        Answer::Measured(outcome) => {
-            let own = Some(&outcome.run).filter(|run| run.has_answers());
-            outcome.history.runs.iter().chain(own).cloned().collect()
-        }
+        Answer::Measured(outcome) => outcome.history.runs.iter().chain([&outcome.run]).cloned().collect(),
     };
     let written = |file: &Path| printer.aside(&format!("{} written\n", styled(GOOD, file.display())));
     if let Some(file) = &args.html {
         let page = bench::page(&runs);
         let path = context.cwd.join(file);
-        fs::write_atomic(&path, page.as_bytes(), fs::Durability::Flushed).map_err(disk)?;
+        fs::write_atomic(&path, page.as_bytes(), fs::Durability::Flushed).map_err(CommandError::from_disk)?;
         written(file);
     }
     if let Some(file) = &args.readme {
@@ -324,11 +320,10 @@ fn works(job: &Job<'_>, context: &Context, printer: &Printer, run: &mut Run) {
 
 /// Makes a run in which nothing is measured yet.
 fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -> Run {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let packages = subject.installed.iter().map(|(name, version)| (name.to_string(), version.to_string()));
     Run {
         version: Run::VERSION,
-        when: now.map_or(0, |now| now.as_secs()),
+        when: amount::since_1970(SystemTime::now()),
         env: subject.name.clone(),
         circumstances,
         memory,
@@ -344,7 +339,7 @@ fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -
 /// Reads the runs of the environment, and tells of lines that are none.
 fn history(inside: &Inside, printer: &Printer) -> Result<History, CommandError> {
     let env = &inside.place.env;
-    let history = History::read(inside.folder(), env).map_err(disk)?;
+    let history = History::read(inside.folder(), env).map_err(CommandError::from_disk)?;
     for unread in &history.unread {
         let what = match unread.version {
             Some(version) if version != Run::VERSION => format!("was written by another macml (form {version})"),
@@ -359,12 +354,8 @@ fn history(inside: &Inside, printer: &Printer) -> Result<History, CommandError> 
 fn keep(inside: &Inside, run: &Run, printer: &Printer) -> Result<PathBuf, CommandError> {
     let project = inside.folder();
     let mut waiting = || printer.aside("waiting for another macml that keeps a run\n");
-    History::add(project, run, &mut waiting).map_err(disk)?;
+    History::add(project, run, &mut waiting).map_err(CommandError::from_disk)?;
     Ok(History::path(project, &run.env))
-}
-
-fn disk(error: FsError) -> CommandError {
-    CommandError::new(Kind::Disk, error)
 }
 
 fn note(text: &str, printer: &Printer) {

@@ -1,7 +1,6 @@
 //! The table as a page: one file that needs nothing else, no script, readable without colour, by keyboard, on paper and
 //! on a phone.
 
-use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use macml::matrix::Answer;
@@ -10,7 +9,9 @@ use macml::matrix::Mark;
 use macml::matrix::Table;
 use macml::page;
 use macml::page::Style;
+use macml::page::begin_table;
 use macml::page::escaped;
+use macml::page::line;
 
 use crate::amount;
 use crate::report::matrix as report;
@@ -92,20 +93,13 @@ pub(super) fn page(tables: &[Table]) -> String {
     page::whole(&title, &STYLE, &out)
 }
 
-fn line(out: &mut String, text: &str) {
-    writeln!(out, "{text}").expect("writing to a String does not fail");
-}
-
 fn section(html: &mut String, at: usize, table: &Table) {
     let asked = escaped(&table.lines.join(", "));
     line(html, &format!("<section aria-labelledby=\"t{at}\">\n<h2 id=\"t{at}\">{asked}</h2>"));
     let caption = format!("GPU {}, chip {} and later", report::gpu(table.gpu), escaped(&table.chip.to_string()));
     if table.has_answer() {
         let columns = table.columns();
-        line(
-            html,
-            &format!("<div class=\"scroll\" role=\"region\" aria-labelledby=\"t{at}\" tabindex=\"0\">\n<table>"),
-        );
+        begin_table(html, &format!("t{at}"));
         line(html, &format!("<caption>{caption}</caption>"));
         let heads = columns.iter().map(|group| {
             let heading = table.heading(group).replace('-', "\u{2013}");

@@ -35,7 +35,6 @@ use crate::context::serving;
 use crate::destination;
 use crate::error;
 use crate::error::CommandError;
-use crate::error::Kind;
 use crate::printer::GOOD;
 use crate::printer::Printer;
 use crate::printer::styled;
@@ -164,7 +163,7 @@ pub(crate) fn run(args: &MatrixArgs, context: &Context, printer: &Printer) -> Ex
 /// Writes the page, whole or not at all.
 fn write(path: &Path, tables: &[Table]) -> Result<(), CommandError> {
     let written = fs::write_atomic(path, html::page(tables).as_bytes(), fs::Durability::Flushed);
-    written.map(drop).map_err(|error| CommandError::new(Kind::Disk, error))
+    written.map(drop).map_err(CommandError::from_disk)
 }
 
 fn tables(

@@ -39,6 +39,7 @@ use macml::verify::protocol::Framework;
 use macml::verify::protocol::Limits;
 use macml::verify::protocol::ProbeKind;
 
+use crate::amount;
 use crate::args::FormatArg;
 use crate::commands::sync;
 use crate::context;
@@ -329,7 +330,7 @@ fn keep(inside: &Inside, as_locked: Option<&AsLocked>, host: Option<&Host>, outc
     let entry = as_locked.and_then(|one| Some((one, one.lockfile.env(&inside.place.env, one.platform)?)));
     let Some((AsLocked { lockfile, stamp, .. }, entry)) = entry else { return NotKept::NotAsLocked };
     let locked = Locked { folder: inside.folder(), lockfile, entry, content: &stamp.content, host };
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = amount::since_1970(SystemTime::now());
     match verify::keep(&locked, outcome, now) {
         Ok(Kept::Written) => NotKept::Kept,
         Ok(Kept::Nothing) => NotKept::Nothing,
