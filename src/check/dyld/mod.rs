@@ -32,3 +32,4 @@ mod tests;
 pub use answer::{Answer, Brought, Expected, Grade, Judged, Library, Outside, Refusal, Tried, Trouble, What};
 pub use process::simulate;
 pub use tree::Distribution;
+pub(super) use tree::leaf;
