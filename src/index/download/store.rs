@@ -3,8 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{DownloadError, FOLDER, Ready, Wanted};
@@ -14,6 +13,7 @@ use crate::sys::Partial;
 use crate::sys::disk;
 use crate::sys::fs::{self, FsError};
 use crate::sys::http::Sink;
+use crate::sys::parallel;
 
 /// How often is looked whether another process has finished.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -56,27 +56,7 @@ impl Store {
 
     /// Looks at all files, several at a time: whole ones are read.
     pub(super) fn survey(&self, wanted: &[&Wanted]) -> Result<Vec<State>, FsError> {
-        let next = AtomicUsize::new(0);
-        let (sender, states) = mpsc::channel();
-        let threads = std::thread::available_parallelism().map_or(2, usize::from).min(wanted.len());
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                let (next, sender) = (&next, sender.clone());
-                scope.spawn(move || {
-                    loop {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(one) = wanted.get(at) else { break };
-                        let _ = sender.send((at, self.state(one)));
-                    }
-                });
-            }
-        });
-        drop(sender);
-        let mut all = vec![State::Begun(0); wanted.len()];
-        for (at, state) in states {
-            all[at] = state?;
-        }
-        Ok(all)
+        parallel::map(wanted, parallel::cores(), |one| self.state(one)).into_iter().collect()
     }
 
     fn state(&self, wanted: &Wanted) -> Result<State, FsError> {
