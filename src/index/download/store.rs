@@ -1,6 +1,5 @@
 //! Wheel files on disk: which are whole, which were begun, and how one grows.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -114,28 +113,12 @@ pub fn is_whole(path: &Path, size: u64, sha256: Sha256) -> Result<bool, FsError>
     }
     let Some(mut file) = fs::open(path)? else { return Ok(false) };
     let mut hasher: sha2::Sha256 = sha2::Digest::new();
-    let digested = pieces(&mut file, &mut |bytes| {
+    let digested = fs::pieces(&mut file, size, &mut |bytes| {
         sha2::Digest::update(&mut hasher, bytes);
         Ok(())
     });
     digested.map_err(|cause| FsError { doing: "read", path: path.to_owned(), cause })?;
     Ok(Sha256::from_bytes(sha2::Digest::finalize(hasher).into()) == sha256)
-}
-
-/// Reads to the end, in pieces.
-pub(super) fn pieces(
-    file: &mut dyn Read,
-    take: &mut dyn FnMut(&[u8]) -> Result<(), std::io::Error>,
-) -> Result<(), std::io::Error> {
-    let mut buffer = vec![0; 1 << 18];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => take(&buffer[..count])?,
-            Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(cause),
-        }
-    }
 }
 
 /// A file that grows, with the digest of all that it has.
