@@ -4,7 +4,7 @@
 //! stands for no index.
 
 use std::fs::File as DiskFile;
-use std::io::{Read as _, Seek as _, SeekFrom};
+use std::io::{Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use url::Url;
@@ -35,16 +35,13 @@ pub(super) fn read(path: &Path, file: &File) -> Result<OnDisk, IndexError> {
     let mut disk: DiskFile = fs::open(path)?.ok_or_else(|| IndexError::MissingWheel { path: path.to_owned() })?;
     let failed = |cause| fs::FsError { doing: "read", path: path.to_owned(), cause };
     let mut hasher: sha2::Sha256 = sha2::Digest::new();
-    let (mut size, mut buffer) = (0, vec![0; 1 << 20]);
-    loop {
-        match disk.read(&mut buffer).map_err(failed)? {
-            0 => break,
-            length => {
-                sha2::Digest::update(&mut hasher, &buffer[..length]);
-                size += length as u64;
-            }
-        }
-    }
+    let mut size = 0;
+    let mut take = |bytes: &[u8]| {
+        sha2::Digest::update(&mut hasher, bytes);
+        size += bytes.len() as u64;
+        Ok(())
+    };
+    fs::pieces(&mut disk, u64::MAX, &mut take).map_err(failed)?;
     disk.seek(SeekFrom::Start(0)).map_err(failed)?;
     let metadata = remote_zip::extract_metadata(disk, &file.wheel);
     Ok(OnDisk { size, sha256: Sha256::from_bytes(sha2::Digest::finalize(hasher).into()), metadata })

@@ -447,15 +447,11 @@ fn check_digest<R: Read + Seek>(wheel: &LockedWheel, archive: &mut R) -> Result<
     let unread = |cause| WheelError { wheel: Box::new(wheel.file.clone()), fault: Fault::Read(cause) };
     archive.seek(SeekFrom::Start(0)).map_err(unread)?;
     let mut digest = sha2::Sha256::new();
-    let mut block = vec![0; 256 << 10];
-    loop {
-        match archive.read(&mut block) {
-            Ok(0) => break,
-            Ok(read) => digest.update(&block[..read]),
-            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
-            Err(cause) => return Err(unread(cause).into()),
-        }
-    }
+    let mut take = |bytes: &[u8]| {
+        digest.update(bytes);
+        Ok(())
+    };
+    fs::pieces(archive, wheel.size, &mut take).map_err(unread)?;
     let found = Sha256::from_bytes(digest.finalize().into());
     if found == wheel.sha256 {
         return Ok(());

@@ -1,8 +1,9 @@
 //! What package metadata does not say, as data with a source for each piece.
 //!
 //! Rules ([`rule`]) are data in `rules/*.toml`, one file for each family; what the tags of single wheels get wrong is in
-//! `wheels.toml`; what is wrong with their libraries and does no harm in `excused.toml`; the day, the newest frameworks known and the rest in `knowledge.toml`. The solver sees them through
-//! [`InForce`]: what binds on one target. A finished set is looked at by [`judge()`], which also tells what does not bind.
+//! `wheels.toml`; what is wrong with their libraries and does no harm in `excused.toml`; the day, the newest frameworks
+//! known and the rest in `knowledge.toml`. The solver sees them through [`InForce`]: what binds on one target. A finished
+//! set is looked at by [`judge()`], which also tells what does not bind.
 //!
 //! ```text
 //! rules/*.toml, wheels.toml --> Knowledge --> InForce  --> resolve: what counts, what demands what

@@ -1,9 +1,6 @@
 //! Looking at candidates: their header first, then, of what may be run, its own answer.
 
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::Interpreter;
@@ -17,6 +14,7 @@ use super::refusal::{OLDEST, Refusal};
 use crate::pep::Version;
 use crate::sys::Identity;
 use crate::sys::fs;
+use crate::sys::parallel;
 
 /// A search for interpreters on one machine.
 #[derive(Clone, Debug)]
@@ -76,26 +74,10 @@ impl Search {
     /// Looks at every candidate, several at once, and lists them in the order in which they are preferred.
     pub fn all(&self) -> Vec<Seen> {
         let candidates = self.candidates();
-        let seen: Vec<Mutex<Option<Seen>>> = candidates.iter().map(|_| Mutex::new(None)).collect();
-        let next = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for _ in 0..AT_ONCE.min(candidates.len()) {
-                scope.spawn(|| {
-                    while let Some((candidate, place)) = {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        candidates.get(at).zip(seen.get(at))
-                    } {
-                        let one = match candidate {
-                            Ok(candidate) => self.look(candidate),
-                            Err(seen) => (**seen).clone(),
-                        };
-                        *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(one);
-                    }
-                });
-            }
-        });
-        let one = |place: Mutex<Option<Seen>>| place.into_inner().unwrap_or_else(PoisonError::into_inner);
-        seen.into_iter().map(|place| one(place).expect("every candidate was looked at")).collect()
+        parallel::map(&candidates, AT_ONCE, |candidate| match candidate {
+            Ok(candidate) => self.look(candidate),
+            Err(seen) => (**seen).clone(),
+        })
     }
 
     /// Looks at one candidate.

@@ -1,7 +1,7 @@
 //! Files. Every error names the path.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::io::{ErrorKind, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -89,6 +89,27 @@ pub fn open(path: &Path) -> Result<Option<File>, FsError> {
         Ok(file) => Ok(Some(file)),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
+    }
+}
+
+/// Reads to the end, piece by piece, of what has about so many bytes: for few of them no large piece is made.
+///
+/// # Errors
+/// When reading fails, or `take` does.
+pub fn pieces(
+    from: &mut dyn Read,
+    expected: u64,
+    take: &mut dyn FnMut(&[u8]) -> Result<(), std::io::Error>,
+) -> Result<(), std::io::Error> {
+    const PIECE: usize = 256 << 10;
+    let mut piece = vec![0; usize::try_from(expected).unwrap_or(PIECE).clamp(1, PIECE)];
+    loop {
+        match from.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(count) => take(&piece[..count])?,
+            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
+            Err(cause) => return Err(cause),
+        }
     }
 }
 

@@ -2,20 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many things a thread takes at once, where there are many: neighbours.
-const AT_ONCE: usize = 16;
-
-/// Does `work` for each of `items` on at most so many threads; the answers are in the order of the items.
+/// Does `work` for each of `items` on at most so many threads, begun in their order; the answers are in it too.
 pub fn map<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = threads.clamp(1, items.len().max(1));
-    let at_once = (items.len() / threads).clamp(1, AT_ONCE);
     let next = AtomicUsize::new(0);
     let some = || {
         let mut done = Vec::new();
         loop {
-            let from = next.fetch_add(at_once, Ordering::Relaxed);
-            let Some(rest) = items.get(from..).filter(|rest| !rest.is_empty()) else { return done };
-            done.extend(rest.iter().take(at_once).enumerate().map(|(at, item)| (from + at, work(item))));
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(at) else { return done };
+            done.push((at, work(item)));
         }
     };
     let mut all = std::thread::scope(|scope| {

@@ -2,12 +2,12 @@
 //! the digests of many files.
 
 use std::fs::File;
-use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use sha2::Digest as _;
 
+use super::fs;
 use super::fs::{FsError, is_absent};
 use super::parallel;
 use super::tree;
@@ -148,7 +148,6 @@ pub fn sha256(files: &[ToDigest]) -> Vec<Result<Option<[u8; 32]>, FsError>> {
 }
 
 fn digest(path: &Path) -> Result<Option<[u8; 32]>, FsError> {
-    const PIECE: usize = 256 << 10;
     let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
     let mut file = match File::open(path) {
         Ok(file) => file,
@@ -156,17 +155,13 @@ fn digest(path: &Path) -> Result<Option<[u8; 32]>, FsError> {
         Err(cause) => return Err(failed(cause)),
     };
     let expected = file.metadata().map_err(failed)?.len();
-    // Most files are small, and for each a piece of its whole size would be made.
-    let mut piece = vec![0; usize::try_from(expected).unwrap_or(PIECE).clamp(1, PIECE)];
     let mut digest = sha2::Sha256::new();
-    loop {
-        match file.read(&mut piece) {
-            Ok(0) => return Ok(Some(digest.finalize().into())),
-            Ok(read) => digest.update(&piece[..read]),
-            Err(cause) if cause.kind() == ErrorKind::Interrupted => {}
-            Err(cause) => return Err(failed(cause)),
-        }
-    }
+    let mut take = |bytes: &[u8]| {
+        digest.update(bytes);
+        Ok(())
+    };
+    fs::pieces(&mut file, expected, &mut take).map_err(failed)?;
+    Ok(Some(digest.finalize().into()))
 }
 
 #[cfg(all(test, unix))]

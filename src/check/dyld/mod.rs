@@ -26,9 +26,7 @@ mod symbol;
 mod system;
 mod tree;
 
-#[cfg(test)]
-mod tests;
-
 pub use answer::{Answer, Brought, Expected, Grade, Judged, Library, Outside, Refusal, Tried, Trouble, What};
 pub use process::simulate;
 pub use tree::Distribution;
+pub(super) use tree::leaf;

@@ -32,7 +32,7 @@ pub(super) struct Tree<'a> {
 }
 
 /// Returns the last part of a path.
-pub(super) fn leaf(path: &str) -> &str {
+pub(in crate::check) fn leaf(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

@@ -68,7 +68,7 @@ impl<'a> Case<'a> {
 
     /// Lists what is wrong with which image.
     pub(super) fn troubles(&self) -> impl Iterator<Item = (&'a Judged<'a>, &'a Trouble<'a>)> + use<'a> {
-        self.answer.images.iter().flat_map(|judged| judged.troubles.iter().map(move |trouble| (judged, trouble)))
+        self.answer.troubles()
     }
 
     /// Takes out what the knowledge excuses, and says it in notes.
@@ -137,11 +137,6 @@ pub(super) fn listed<T: std::fmt::Display>(all: impl IntoIterator<Item = T>) -> 
 /// Writes what dyld says of something.
 pub(super) fn words(trouble: &Trouble<'_>) -> String {
     format!("dyld says: {}", trouble.sentence())
-}
-
-/// Returns the last part of a path.
-pub(super) fn leaf(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Returns the part of an image that can be loaded.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::case::{Case, counted, leaf, words};
-use crate::check::dyld::{Expected, Grade, Trouble, What};
+use super::case::{Case, counted, words};
+use crate::check::dyld::{Expected, Grade, Trouble, What, leaf};
 use crate::diag::{Code, Finding};
 
 /// Whether a name is missing because the Python is another one.

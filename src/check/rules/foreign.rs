@@ -1,6 +1,7 @@
 //! Wheels that say they are for every system and carry libraries of another one.
 
-use super::case::{Case, leaf, listed};
+use super::case::{Case, listed};
+use crate::check::dyld::leaf;
 use crate::check::facts::{Foreign, ForeignFormat};
 use crate::diag::{Code, Finding};
 

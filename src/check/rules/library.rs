@@ -1,6 +1,6 @@
 //! Libraries of the environment that are not where another one looks for them.
 
-use super::case::{Case, Place, counted, grouped, listed, words};
+use super::case::{Case, Place, counted, grouped, listed, slice, words};
 use super::{fits, symbol};
 use crate::check::dyld::{Grade, What};
 use crate::diag::{Code, Finding};
@@ -29,7 +29,8 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         let mut finding = Finding::error(CODE, message).noting(words(trouble));
         if let Some(brings) = trouble.brought_by.first() {
             let of = case.release(brings.distribution);
-            finding = finding.noting(match case.judged(brings.image).and_then(|one| install_name(one.image)) {
+            let image = case.judged(brings.image).map(|one| one.image);
+            finding = finding.noting(match image.and_then(|image| slice(image)?.install_name.as_deref()) {
                 Some(name) => format!("`{}` of {of} is called `{name}`, and dyld goes by that", brings.image),
                 None => format!("`{}` of {of} has that file name, which is not enough", brings.image),
             });
@@ -49,8 +50,4 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         findings.push(finding.hinting(hint));
     }
     findings
-}
-
-fn install_name(image: &crate::check::facts::Image) -> Option<&str> {
-    super::case::slice(image)?.install_name.as_deref()
 }

@@ -1,8 +1,8 @@
 //! Libraries that no package of the set brings and that are expected to be on the Mac.
 
-use super::case::{Case, Place, counted, grouped, leaf, listed, words};
+use super::case::{Case, Place, counted, grouped, listed, words};
 use super::native_half;
-use crate::check::dyld::{Outside, Tried, What};
+use crate::check::dyld::{Outside, Tried, What, leaf};
 use crate::diag::{Code, Finding};
 
 /// From where a library is expected, the most harmless last.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use url::Url;
 
 use super::error::{DownloadError, Fault, Said};
-use super::store::{Body, pieces};
+use super::store::Body;
 use super::{Place, Wanted};
 use crate::index::fault::{IndexError, Via};
 use crate::index::fetch::{Got, Network, Transport, refusal};
@@ -215,7 +215,7 @@ fn copy(path: &Path, wanted: &Wanted, body: &mut Body) -> Sent {
     body.clear()?;
     let file = fs::open(path)?.ok_or_else(missing)?;
     let mut full = None;
-    let copied = pieces(&mut file.take(wanted.size), &mut |bytes| {
+    let copied = fs::pieces(&mut file.take(wanted.size), wanted.size, &mut |bytes| {
         body.write(bytes).map_err(|cause| std::io::Error::other(full.insert(body.failed(cause)).to_string()))
     });
     match (full, copied) {

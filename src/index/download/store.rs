@@ -1,10 +1,8 @@
 //! Wheel files on disk: which are whole, which were begun, and how one grows.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::{DownloadError, FOLDER, Ready, Wanted};
@@ -14,6 +12,7 @@ use crate::sys::Partial;
 use crate::sys::disk;
 use crate::sys::fs::{self, FsError};
 use crate::sys::http::Sink;
+use crate::sys::parallel;
 
 /// How often is looked whether another process has finished.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -56,27 +55,7 @@ impl Store {
 
     /// Looks at all files, several at a time: whole ones are read.
     pub(super) fn survey(&self, wanted: &[&Wanted]) -> Result<Vec<State>, FsError> {
-        let next = AtomicUsize::new(0);
-        let (sender, states) = mpsc::channel();
-        let threads = std::thread::available_parallelism().map_or(2, usize::from).min(wanted.len());
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                let (next, sender) = (&next, sender.clone());
-                scope.spawn(move || {
-                    loop {
-                        let at = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(one) = wanted.get(at) else { break };
-                        let _ = sender.send((at, self.state(one)));
-                    }
-                });
-            }
-        });
-        drop(sender);
-        let mut all = vec![State::Begun(0); wanted.len()];
-        for (at, state) in states {
-            all[at] = state?;
-        }
-        Ok(all)
+        parallel::map(wanted, parallel::cores(), |one| self.state(one)).into_iter().collect()
     }
 
     fn state(&self, wanted: &Wanted) -> Result<State, FsError> {
@@ -134,28 +113,12 @@ pub fn is_whole(path: &Path, size: u64, sha256: Sha256) -> Result<bool, FsError>
     }
     let Some(mut file) = fs::open(path)? else { return Ok(false) };
     let mut hasher: sha2::Sha256 = sha2::Digest::new();
-    let digested = pieces(&mut file, &mut |bytes| {
+    let digested = fs::pieces(&mut file, size, &mut |bytes| {
         sha2::Digest::update(&mut hasher, bytes);
         Ok(())
     });
     digested.map_err(|cause| FsError { doing: "read", path: path.to_owned(), cause })?;
     Ok(Sha256::from_bytes(sha2::Digest::finalize(hasher).into()) == sha256)
-}
-
-/// Reads to the end, in pieces.
-pub(super) fn pieces(
-    file: &mut dyn Read,
-    take: &mut dyn FnMut(&[u8]) -> Result<(), std::io::Error>,
-) -> Result<(), std::io::Error> {
-    let mut buffer = vec![0; 1 << 18];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(()),
-            Ok(count) => take(&buffer[..count])?,
-            Err(cause) if cause.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(cause) => return Err(cause),
-        }
-    }
 }
 
 /// A file that grows, with the digest of all that it has.

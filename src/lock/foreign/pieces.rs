@@ -1,10 +1,14 @@
 //! Pieces that `uv.lock` and `pylock.toml` share: markers, wheels by address or path, digests.
 
-use crate::lock::table::{Fail, Span, Table, value};
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use crate::lock::table::{self, Fail, Span, Table, Unknown, value};
 use crate::pep::{ExtraName, Marker, PackageName, Sha256, Version, WheelName};
 
 use super::address::{Address, last_part};
-use super::error::masked;
+use super::error::{Error, masked};
 
 /// No lock has more releases.
 pub(super) const MOST_RELEASES: usize = 20_000;
@@ -24,6 +28,21 @@ impl Lines {
     pub(super) fn at(&self, span: &Span) -> usize {
         self.0.partition_point(|end| *end < span.start) + 1
     }
+}
+
+/// Parses a text and hands its top table to `read`, which passes over keys that it does not know.
+///
+/// # Errors
+/// The first thing that is wrong with it, with its line.
+pub(super) fn document<T>(
+    path: &Path,
+    text: &str,
+    read: impl FnOnce(&Table<'_, '_>, &Lines) -> Result<T, Fail>,
+) -> Result<T, Error> {
+    let lines = Lines::of(text);
+    let read_top =
+        |keys: &DeTable<'_>| read(&Table { keys, span: 0..0, what: "the file", unknown: Unknown::PassedOver }, &lines);
+    table::document(text, read_top).map_err(|error| Error::of(path, &error))
 }
 
 /// Reads a marker of a lockfile.

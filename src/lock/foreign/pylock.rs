@@ -4,9 +4,7 @@
 
 use std::path::Path;
 
-use toml::de::DeTable;
-
-use crate::lock::table::{self, Fail, Table, Unknown, value};
+use crate::lock::table::{Fail, Table, value};
 use crate::pep::{PackageName, Sha256, Specifiers, Version};
 
 use super::address::last_part;
@@ -26,12 +24,7 @@ const DIRECT: [&str; 3] = ["vcs", "directory", "archive"];
 /// # Errors
 /// The first thing that is wrong with it, with its line.
 pub(super) fn parse(path: &Path, text: &str) -> Result<ForeignLock, Error> {
-    let lines = Lines::of(text);
-    let read = |document: &DeTable<'_>| {
-        let top = Table { keys: document, span: 0..0, what: "the file", unknown: Unknown::PassedOver };
-        read_file(&top, path, &lines)
-    };
-    table::document(text, read).map_err(|error| Error::of(path, &error))
+    pieces::document(path, text, |top, lines| read_file(top, path, lines))
 }
 
 fn read_file(top: &Table<'_, '_>, path: &Path, lines: &Lines) -> Result<ForeignLock, Fail> {

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use toml::de::{DeTable, DeValue};
+use toml::de::DeValue;
 
 use crate::lock::error::Problem;
-use crate::lock::table::{self, Fail, Table, Unknown, value};
+use crate::lock::table::{Fail, Table, value};
 use crate::pep::{ExtraName, PackageName, Sha256, Version};
 
 use super::error::{Error, without_secrets};
@@ -32,12 +32,7 @@ const DEV: &str = "dev";
 /// # Errors
 /// The first thing that is wrong with it, with its line.
 pub(super) fn parse(path: &Path, text: &str) -> Result<ForeignLock, Error> {
-    let lines = Lines::of(text);
-    let read = |document: &DeTable<'_>| {
-        let top = Table { keys: document, span: 0..0, what: "the file", unknown: Unknown::PassedOver };
-        read_file(&top, path, &lines)
-    };
-    table::document(text, read).map_err(|error| Error::of(path, &error))
+    pieces::document(path, text, |top, lines| read_file(top, path, lines))
 }
 
 fn read_file(top: &Table<'_, '_>, path: &Path, lines: &Lines) -> Result<ForeignLock, Fail> {

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 
 use crate::index::download::DownloadError;
@@ -25,6 +23,7 @@ use crate::resolve::resolution::Origin;
 use crate::sys::disk;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
+use crate::sys::parallel;
 use crate::sys::tree;
 
 use super::Amount;
@@ -91,25 +90,8 @@ impl Fetch<'_> {
 
     /// Reads what the cache has, several at a time.
     fn present(&self, chosen: &[Chosen<'_>]) -> Result<HashMap<Sha256, Unpacked>, FsError> {
-        let (next, (sender, found)) = (AtomicUsize::new(0), mpsc::channel());
-        std::thread::scope(|scope| {
-            for _ in 0..tree::workers().min(chosen.len()) {
-                let (cache, next, sender) = (self.cache, &next, sender.clone());
-                scope.spawn(move || {
-                    while let Some(one) = chosen.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let _ = sender.send(cache.get(one.wheel));
-                    }
-                });
-            }
-        });
-        drop(sender);
-        let mut there = HashMap::new();
-        for one in found {
-            if let Some(unpacked) = one? {
-                there.insert(unpacked.sha256, unpacked);
-            }
-        }
-        Ok(there)
+        let found = parallel::map(chosen, tree::workers(), |one| self.cache.get(one.wheel)).into_iter();
+        found.filter_map(Result::transpose).map(|one| one.map(|unpacked| (unpacked.sha256, unpacked))).collect()
     }
 
     /// Names every wheel that a folder of wheels lacks.

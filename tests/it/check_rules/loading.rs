@@ -2,13 +2,14 @@
 
 use macml::check::facts::{ForeignFormat, Hook, Kind, Platform, Signature, Unloadable};
 
-use super::made::{Wheel, check, dylib, module, wheel};
+use super::made::{Wheel, check, dylib, wheel};
+use crate::support::image::{Made, module};
 
 const TORCH: &str = "torch-2.13.0-cp312-cp312-macosx_14_0_arm64";
 const VISION: &str = "torchvision-0.29.2-cp312-cp312-macosx_14_0_arm64";
 const METAL: &str = "tensorflow_metal-1.1.0-cp312-cp312-macosx_12_0_arm64";
 
-fn metal(module: super::made::Made) -> Wheel {
+fn metal(module: Made) -> Wheel {
     wheel(METAL).with(module).plugs_into(Hook::TensorFlow)
 }
 
@@ -17,7 +18,7 @@ fn tensorflow(version: &str, install_name: &str) -> Wheel {
     wheel(&format!("tensorflow-{version}-cp312-cp312-macosx_12_0_arm64")).with(big)
 }
 
-fn plugin() -> super::made::Made {
+fn plugin() -> Made {
     dylib("tensorflow-plugins/libmetal_plugin.dylib", "bazel-out/libmetal_plugin.dylib")
         .needs("@rpath/_pywrap_tensorflow_internal.so")
         .rpath("@loader_path/../_solib")
@@ -99,11 +100,9 @@ fn a_library_that_is_there_under_another_name() {
 
 #[test]
 fn libraries_from_outside_by_where_they_are_expected() {
-    let set = |images: Vec<super::made::Made>| {
-        [images.into_iter().fold(wheel("a-1.0-cp312-cp312-macosx_12_0_arm64"), Wheel::with)]
-    };
+    let set = |images: Vec<Made>| [images.into_iter().fold(wheel("a-1.0-cp312-cp312-macosx_12_0_arm64"), Wheel::with)];
     let start = |rpath: &str| module("a/_x.so").needs("@rpath/libx.dylib").rpath(rpath);
-    let check = |images: Vec<super::made::Made>, severity: &str, parts: &[&str]| {
+    let check = |images: Vec<Made>, severity: &str, parts: &[&str]| {
         let findings = super::made::judged(&set(images));
         let [finding] = &findings[..] else { panic!("{findings:?}") };
         let told = super::made::told(finding);

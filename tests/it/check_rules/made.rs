@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use macml::check::dyld::{Distribution, simulate};
 use macml::check::facts::{
-    Architecture, Build, Dependency, Exports, Foreign, ForeignFormat, Hook, Image, Import, Imports, Kind, Markers,
-    MetalLibrary, Package, Platform, Signature, Slice, Table, Unloadable, Version as Packed, WheelFacts,
+    Build, Foreign, ForeignFormat, Hook, Image, MetalLibrary, Package, Platform, Version as Packed, WheelFacts,
 };
 use macml::check::rules::{self, Case, Installed};
 use macml::diag::{Finding, Severity};
@@ -14,96 +13,12 @@ use macml::knowledge::Knowledge;
 use macml::pep::{PackageName, Version, WheelName};
 use macml::target::PythonMinor;
 
-/// An image in the making.
-#[derive(Clone)]
-pub(super) struct Made {
-    path: String,
-    pub(super) slice: Slice,
-    imports: Vec<(i32, String)>,
-    exports: Vec<String>,
-}
-
-pub(super) fn image(path: &str, kind: Kind) -> Made {
-    let build = Build { platform: Platform::MacOs, minos: Packed::new(12, 0, 0), sdk: Packed::new(15, 0, 0) };
-    let slice = Slice {
-        kind,
-        two_level: true,
-        install_name: None,
-        dependencies: Vec::new(),
-        rpaths: Vec::new(),
-        build: Some(build),
-        imports: Imports::default(),
-        exports: Exports::default(),
-        signature: Signature::Intact,
-        markers: Markers::default(),
-    };
-    Made { path: path.to_owned(), slice, imports: Vec::new(), exports: Vec::new() }
-}
-
-/// An extension module.
-pub(super) fn module(path: &str) -> Made {
-    let name = path.rsplit('/').next().unwrap().split('.').next().unwrap();
-    image(path, Kind::Bundle).exports(&[&format!("_PyInit_{name}")])
-}
+use crate::support::image;
+use crate::support::image::Made;
 
 /// A library with an install name.
 pub(super) fn dylib(path: &str, install_name: &str) -> Made {
-    image(path, Kind::Dylib).but(|slice| slice.install_name = Some(install_name.to_owned()))
-}
-
-impl Made {
-    pub(super) fn but(mut self, change: impl FnOnce(&mut Slice)) -> Self {
-        change(&mut self.slice);
-        self
-    }
-
-    pub(super) fn needs(self, library: &str) -> Self {
-        let path = library.to_owned();
-        let dependency = Dependency { path, weak: false, re_export: false, upward: false, delayed: false };
-        self.but(|slice| slice.dependencies.push(dependency))
-    }
-
-    pub(super) fn rpath(self, rpath: &str) -> Self {
-        self.but(|slice| slice.rpaths.push(rpath.to_owned()))
-    }
-
-    pub(super) fn imports(mut self, ordinal: i32, names: &[&str]) -> Self {
-        self.imports.extend(names.iter().map(|name| (ordinal, (*name).to_owned())));
-        self
-    }
-
-    pub(super) fn exports(mut self, names: &[&str]) -> Self {
-        self.exports.extend(names.iter().map(|name| (*name).to_owned()));
-        self
-    }
-
-    pub(super) fn minos(self, major: u16, minor: u8) -> Self {
-        self.but(|slice| slice.build.as_mut().unwrap().minos = Packed::new(major, minor, 0))
-    }
-
-    /// An image that cannot be loaded.
-    pub(super) fn broken(self, why: Unloadable) -> Image {
-        let architectures = match why {
-            Unloadable::Architecture => vec![Architecture::X86_64],
-            Unloadable::Malformed(_) => vec![Architecture::Arm64],
-        };
-        Image { path: self.path, architectures, slice: Err(why) }
-    }
-}
-
-impl From<Made> for Image {
-    fn from(made: Made) -> Self {
-        let mut slice = made.slice;
-        let import = |(ordinal, name): &'_ (i32, String)| ((*ordinal).into(), name.clone());
-        let imports: Vec<_> = made.imports.iter().map(import).collect();
-        let import = |(ordinal, name): &'_ (_, String)| (*ordinal, name.clone());
-        let imports: Vec<_> = imports.iter().map(import).collect();
-        let imports =
-            imports.iter().map(|(ordinal, name)| Import { ordinal: *ordinal, name, weak: false, lazy: false });
-        slice.imports = Imports::new(Table::Opcodes, imports);
-        slice.exports = Exports::of_names(made.exports.iter().map(String::as_str));
-        Self { path: made.path, architectures: vec![Architecture::Arm64], slice: Ok(slice) }
-    }
+    image::dylib(path).named(install_name)
 }
 
 /// A distribution in the making.

@@ -1,6 +1,7 @@
 //! Several OpenMP runtimes, as real wheels have and expect them.
 
-use super::made::{Made, Wheel, check, dylib, judged, module, told, wheel};
+use super::made::{Wheel, check, dylib, judged, told, wheel};
+use crate::support::image::{Made, module};
 
 fn runtime(path: &str, install_name: &str) -> Made {
     dylib(path, install_name).but(|slice| slice.markers.openmp = true).exports(&["___kmpc_fork_call"])

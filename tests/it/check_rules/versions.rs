@@ -5,7 +5,8 @@ use std::sync::Arc;
 use macml::check::facts::{Hook, NumpyAbi, Pjrt};
 use macml::knowledge::Knowledge;
 
-use super::made::{Wheel, check, dylib, judged_on, module, told, wheel};
+use super::made::{Wheel, check, dylib, judged_on, told, wheel};
+use crate::support::image::module;
 
 #[track_caller]
 fn check_on(macos: &str, set: &[Wheel], expected: &[&str]) {

@@ -1,6 +1,7 @@
 //! What tests share: made-up packages, in memory and as real wheels, and servers on loopback.
 
 pub(crate) mod built;
+pub(crate) mod image;
 pub(crate) mod macho;
 pub(crate) mod page;
 pub(crate) mod program;

@@ -1,7 +1,11 @@
 //! Finding a library, what is already loaded, and what is no library at all.
 
-use super::super::{Library, Outside, What};
-use super::*;
+use macml::check::dyld::{Grade, Library, Outside, What};
+use macml::check::facts::{Architecture, Dependency, Hook, Image, Kind, Platform, Signature, Unloadable};
+
+use super::made::{World, world};
+use crate::support::image;
+use crate::support::image::{Made, dylib, made, module};
 
 #[test]
 fn beside_the_image_and_along_its_rpaths() {
@@ -86,7 +90,7 @@ fn the_text_of_an_install_name_is_enough() {
     let opener = module("h/_m.so").needs("@loader_path/x.dylib").needs("@loader_path/y.dylib");
     let named =
         [dylib("h/x.dylib").named("/opt/x/libx.dylib"), dylib("h/y.dylib").named("bazel-out/liby.dylib"), opener];
-    super::world().with("h", named.map(|one| one.image())).with("p", [absolute.image()]).requires("h").check(&[]);
+    super::made::world().with("h", named.map(|one| one.image())).with("p", [absolute.image()]).requires("h").check(&[]);
 }
 
 #[test]
@@ -123,7 +127,7 @@ fn what_is_found_only_after_another_was_loaded() {
     let told = |grade: &str| {
         format!("{grade}: `@rpath/libx.dylib` is found for `a/_c.so` only after `a/libx.dylib` was loaded")
     };
-    let opener = super::module("a/_b.so").needs("@loader_path/libx.dylib");
+    let opener = image::module("a/_b.so").needs("@loader_path/libx.dylib");
     world().with("a", [module.image(), x.image(), opener.image()]).check(&[&told("note")]);
     // Nobody is known to load it.
     world().with("a", [module.image(), x.image()]).check(&[&told("warning")]);
@@ -155,10 +159,10 @@ fn the_old_fallback() {
         .check(&["warning: Library not loaded: @rpath/libpng16.16.dylib | Referenced from: a/_c.so | \
          Reason: tried: '/Users/builder/lib/libpng16.16.dylib' (no such file)"]);
     world()
-        .with("a", [super::module("a/_c.so").needs("/opt/libz.1.dylib").but(|slice| slice.build = None).image()])
+        .with("a", [image::module("a/_c.so").needs("/opt/libz.1.dylib").but(|slice| slice.build = None).image()])
         .check(&[]);
     // An rpath may lead to the system.
-    let swift = super::module("a/_c.so").needs("@rpath/libswiftCore.dylib").rpath("/usr/lib/swift");
+    let swift = image::module("a/_c.so").needs("@rpath/libswiftCore.dylib").rpath("/usr/lib/swift");
     world().with("a", [swift.image()]).check(&[]);
 }
 
@@ -213,7 +217,7 @@ fn what_may_be_missing() {
     let world = with(module().depends("@loader_path/x.dylib", |one| one.weak = true).imports_weakly(1, "_x"));
     world.check(&[]);
     world.judged("a/_c.so", |judged| assert_eq!(judged.libraries, [Library::Absent]));
-    with(module().depends("@loader_path/x.dylib", |one| one.weak = true).imports(1, "_x"))
+    with(module().depends("@loader_path/x.dylib", |one| one.weak = true).imports(1, &["_x"]))
         .check(&["error: Symbol not found: _x | Referenced from: a/_c.so | Expected in: @loader_path/x.dylib"]);
     // What is re-exported must be there.
     let both = |one: &mut Dependency| (one.weak, one.re_export) = (true, true);
@@ -228,25 +232,25 @@ fn a_file_that_does_not_fit_is_passed_over() {
     let (one, two) = (dylib("a/one/libx.dylib"), dylib("a/two/libx.dylib"));
     let words = "mach-o file, but is an incompatible architecture (have 'x86_64', need 'arm64e' or 'arm64')";
     let refused = format!("error: tried: 'a/one/libx.dylib' ({words})");
-    let world = world().with("a", [top().image(), one.intel(), two.image()]);
+    let world = world().with("a", [top().image(), one.broken(Unloadable::Architecture), two.image()]);
     world.check(&[&refused]);
     world.judged("a/_c.so", |judged| assert_eq!(judged.libraries, [Library::Image("a/two/libx.dylib")]));
     let lost = format!(
         "error: Library not loaded: @rpath/libx.dylib | Referenced from: a/_c.so | \
          Reason: tried: 'a/one/libx.dylib' ({words}), 'a/two/libx.dylib' (no such file)"
     );
-    super::world().with("a", [top().image(), one.intel()]).check(&[&lost, &refused]);
+    super::made::world().with("a", [top().image(), one.broken(Unloadable::Architecture)]).check(&[&lost, &refused]);
 
     let bundle = made("a/one/libx.dylib", Kind::Bundle);
-    super::world().with("a", [top().image(), bundle.image()]).check(&[
+    super::made::world().with("a", [top().image(), bundle.image()]).check(&[
         "error: Library not loaded: @rpath/libx.dylib | Referenced from: a/_c.so | Reason: tried: 'a/one/libx.dylib' \
          (cannot link against bundle 'a/one/libx.dylib'), 'a/two/libx.dylib' (no such file)",
     ]);
     let program = made("a/one/libx.dylib", Kind::Executable);
-    super::world().with("a", [top().image(), program.image(), two.image()]).check(&[]);
+    super::made::world().with("a", [top().image(), program.image(), two.image()]).check(&[]);
     let object = made("a/one/libx.dylib", Kind::Other(1));
-    super::world().with("a", [top().image(), object.image(), two.image()]).check(&[]);
-    super::world().with("a", [top().image(), object.image()]).check(&[
+    super::made::world().with("a", [top().image(), object.image(), two.image()]).check(&[]);
+    super::made::world().with("a", [top().image(), object.image()]).check(&[
         "error: Library not loaded: @rpath/libx.dylib | Referenced from: a/_c.so | Reason: tried: 'a/one/libx.dylib' \
          (unloadable mach-o file type 1 'a/one/libx.dylib'), 'a/two/libx.dylib' (no such file)",
     ]);
@@ -256,12 +260,12 @@ fn a_file_that_does_not_fit_is_passed_over() {
 fn images_that_are_wrong_by_themselves() {
     let with = |image: Image| world().with("a", [image]);
     let module = module("a/_c.so");
-    let mut fat = module.intel();
+    let mut fat = module.broken(Unloadable::Architecture);
     fat.architectures = vec![Architecture::X86_64, Architecture::Arm64e];
     with(fat)
         .check(&["error: tried: 'a/_c.so' (fat file, but missing compatible architecture (have 'x86_64,arm64e', \
          need 'arm64e' or 'arm64'))"]);
-    let mut short = module.intel();
+    let mut short = module.broken(Unloadable::Architecture);
     short.slice = Err(Unloadable::Malformed("a segment reaches over its end".to_owned()));
     with(short).check(&["error: tried: 'a/_c.so' (not a valid mach-o file: a segment reaches over its end)"]);
     let signed = |signature: Signature| with(module.clone().but(|slice| slice.signature = signature).image());
@@ -293,9 +297,9 @@ fn an_image_that_differs_between_processes_says_so() {
 
 #[test]
 fn images_that_need_each_other_end() {
-    let one = dylib("a/libone.dylib").needs("@loader_path/libtwo.dylib").imports(1, "_two").exports(&["_one"]);
+    let one = dylib("a/libone.dylib").needs("@loader_path/libtwo.dylib").imports(1, &["_two"]).exports(&["_one"]);
     let two = dylib("a/libtwo.dylib").depends("@loader_path/libone.dylib", |one| one.upward = true);
-    world().with("a", [one.image(), two.imports(1, "_one").exports(&["_two"]).image()]).check(&[]);
-    let own = dylib("a/libx.dylib").needs("@loader_path/libx.dylib").imports(1, "_x").exports(&["_x"]);
+    world().with("a", [one.image(), two.imports(1, &["_one"]).exports(&["_two"]).image()]).check(&[]);
+    let own = dylib("a/libx.dylib").needs("@loader_path/libx.dylib").imports(1, &["_x"]).exports(&["_x"]);
     world().with("a", [own.image()]).check(&[]);
 }

@@ -1,7 +1,10 @@
 //! Finding a name, and how much it weighs that it is not found.
 
-use super::*;
-use crate::check::facts::ReExport;
+use macml::check::facts::{Exports, Hook, Kind, ReExport};
+
+use super::made::world;
+use crate::support::image;
+use crate::support::image::{Made, dylib, made, module};
 
 fn missing(name: &str, from: &str, place: &str) -> String {
     format!("error: Symbol not found: {name} | Referenced from: {from} | Expected in: {place}")
@@ -10,7 +13,7 @@ fn missing(name: &str, from: &str, place: &str) -> String {
 /// Two levels: it is not enough that some library has it.
 #[test]
 fn the_right_library_must_have_it() {
-    let module = |name: &str| module("a/_c.so").needs("@loader_path/libx.dylib").imports(1, name);
+    let module = |name: &str| module("a/_c.so").needs("@loader_path/libx.dylib").imports(1, &[name]);
     let x = dylib("a/libx.dylib").needs("@loader_path/liby.dylib").exports(&["_x"]);
     let y = dylib("a/liby.dylib").exports(&["_y"]);
     let with = |module: Made| world().with("a", [module.image(), x.image(), y.image()]);
@@ -24,13 +27,13 @@ fn the_right_library_must_have_it() {
     with(module("_x").imports_weakly(1, "_z")).check(&[]);
     // Whoever opens it asks for all at once.
     with(module("_x").imports_lazily(1, "_z")).check(&[&missing("_z", "a/_c.so", "a/libx.dylib")]);
-    with(module("_x").imports(2, "_z")).check(&["error: unknown library ordinal 2 in a/_c.so when binding '_z'"]);
-    with(module("_x").imports(-7, "_z")).check(&["error: unknown library ordinal -7 in a/_c.so when binding '_z'"]);
+    with(module("_x").imports(2, &["_z"])).check(&["error: unknown library ordinal 2 in a/_c.so when binding '_z'"]);
+    with(module("_x").imports(-7, &["_z"])).check(&["error: unknown library ordinal -7 in a/_c.so when binding '_z'"]);
 }
 
 #[test]
 fn what_a_library_re_exports_counts_as_its_own() {
-    let module = |name: &str| module("a/_c.so").needs("@loader_path/libx.dylib").imports(1, name).image();
+    let module = |name: &str| module("a/_c.so").needs("@loader_path/libx.dylib").imports(1, &[name]).image();
     let x = || dylib("a/libx.dylib").depends("@loader_path/liby.dylib", |one| one.re_export = true);
     let y = dylib("a/liby.dylib").depends("@loader_path/libx.dylib", |one| one.re_export = true).exports(&["_y"]);
     let with = |name: &str, x: Made| world().with("a", [module(name), x.image(), y.image()]);
@@ -51,7 +54,7 @@ fn what_a_library_re_exports_counts_as_its_own() {
 #[test]
 fn the_system_is_taken_to_have_it() {
     let module =
-        module("a/_c.so").needs("/usr/lib/libSystem.B.dylib").imports(1, "_malloc").imports(1, "_no_such_thing");
+        module("a/_c.so").needs("/usr/lib/libSystem.B.dylib").imports(1, &["_malloc"]).imports(1, &["_no_such_thing"]);
     let world = world().with("a", [module.image()]);
     world.check(&[]);
     world.simulated(11, |answer| assert_eq!((answer.decided, answer.assumed), (0, 2)));
@@ -59,14 +62,14 @@ fn the_system_is_taken_to_have_it() {
 
 #[test]
 fn in_the_image_itself() {
-    let with = |exports: &[&str]| world().with("a", [module("a/_c.so").imports(0, "_x").exports(exports).image()]);
+    let with = |exports: &[&str]| world().with("a", [module("a/_c.so").imports(0, &["_x"]).exports(exports).image()]);
     with(&["_x"]).check(&[]);
     with(&[]).check(&[&missing("_x", "a/_c.so", "a/_c.so")]);
 }
 
 #[test]
 fn names_of_the_interpreter() {
-    let with = |ordinal, name: &str| world().with("a", [module("a/_c.so").imports(ordinal, name).image()]);
+    let with = |ordinal, name: &str| world().with("a", [module("a/_c.so").imports(ordinal, &[name]).image()]);
     let flat = |grade: &str, name: &str| format!("{grade}: symbol not found in flat namespace '{name}'");
     for ordinal in [-1, -2] {
         with(ordinal, "_PyObject_GetAttr").check(&[]);
@@ -82,7 +85,7 @@ fn names_of_the_interpreter() {
     // It looks like one, and is nobody's.
     with(-2, "_PyTorch_Thing").check(&[&flat("unverifiable", "_PyTorch_Thing")]);
     // A program has no interpreter.
-    let program = made("a/bin/x", Kind::Executable).imports(-1, "_own").exports(&["_own"]);
+    let program = made("a/bin/x", Kind::Executable).imports(-1, &["_own"]).exports(&["_own"]);
     world().with("a", [program.image()]).check(&[]);
 }
 
@@ -90,7 +93,7 @@ fn names_of_the_interpreter() {
 fn flat_names_by_what_they_are() {
     let with = |name: &str| {
         let host = dylib("host/libx.dylib").exports(&["_TF_NewStatus"]);
-        world().with("host", [host.image()]).with("a", [module("a/_c.so").imports(-2, name).image()])
+        world().with("host", [host.image()]).with("a", [module("a/_c.so").imports(-2, &[name]).image()])
     };
     let check = |name: &str, expected: &str| {
         let told = format!("{expected}: symbol not found in flat namespace '{name}'");
@@ -116,11 +119,11 @@ fn flat_names_by_what_they_are() {
 
 #[test]
 fn flat_names_in_what_is_loaded() {
-    let module = |name: &str| module("a/_c.so").imports(-2, name).image();
+    let module = |name: &str| module("a/_c.so").imports(-2, &[name]).image();
     let opened =
         || made("host/libopened.dylib", Kind::Dylib).needs("@loader_path/libpulled.dylib").exports(&["_h_opened"]);
     let pulled = dylib("host/libpulled.dylib").exports(&["_h_pulled"]);
-    let imported = super::module("host/_m.so").exports(&["_h_imported"]);
+    let imported = image::module("host/_m.so").exports(&["_h_imported"]);
     let with = |name: &str| {
         let host = [opened().image(), pulled.image(), imported.image()];
         world().with("host", host).with("a", [module(name)])
@@ -133,10 +136,10 @@ fn flat_names_in_what_is_loaded() {
     // Nothing of the host is loaded.
     with("_h_pulled").check(&[&error("_h_pulled")]);
     // An image finds its own, though it is hidden.
-    world().with("a", [opened().imports(-2, "_h_opened").image(), dylib("host/libpulled.dylib").image()]).check(&[]);
+    world().with("a", [opened().imports(-2, &["_h_opened"]).image(), dylib("host/libpulled.dylib").image()]).check(&[]);
     // Modules of one distribution find each other in the right order only.
     world()
-        .with("a", [module("_h_other"), super::module("a/_d.so").exports(&["_h_other"]).image()])
+        .with("a", [module("_h_other"), image::module("a/_d.so").exports(&["_h_other"]).image()])
         .check(&["unverifiable: symbol not found in flat namespace '_h_other'"]);
 }
 
@@ -148,7 +151,7 @@ fn what_a_framework_hides() {
         .exports(&["_PyInit__pywrap_tensorflow_internal", "_TF_Hidden"]);
     let other = module("tensorflow/_a.so").needs("@rpath/_pywrap_tensorflow_internal.so");
     let framework = dylib("tensorflow/python/libframework.dylib").exports(&["_TF_Seen"]);
-    let plugin = |name: &str| made("tensorflow-plugins/libp.dylib", Kind::Dylib).imports(-2, name).image();
+    let plugin = |name: &str| made("tensorflow-plugins/libp.dylib", Kind::Dylib).imports(-2, &[name]).image();
     let with = |name: &str| {
         world()
             .with("tensorflow", [internal.image(), other.image(), framework.image()])
@@ -163,7 +166,7 @@ fn what_a_framework_hides() {
 
 #[test]
 fn weak_lookups() {
-    let module = |name: &str| module("a/_c.so").needs("@loader_path/libx.dylib").imports(-3, name);
+    let module = |name: &str| module("a/_c.so").needs("@loader_path/libx.dylib").imports(-3, &[name]);
     let with =
         |module: Made| world().with("a", [module.image(), dylib("a/libx.dylib").exports(&["__ZN1x1yEv"]).image()]);
     with(module("__ZN1x1yEv").chained()).check(&[]);
@@ -182,8 +185,8 @@ fn names_where_a_library_is_missing() {
         module("a/_c.so")
             .needs(library)
             .needs("@loader_path/libx.dylib")
-            .imports(1, "_behind")
-            .imports(2, "_no")
+            .imports(1, &["_behind"])
+            .imports(2, &["_no"])
             .image()
     };
     let with = |library: &str| world().with("a", [module(library), dylib("a/libx.dylib").image()]);
