@@ -62,13 +62,14 @@ pub fn known() -> &'static Kernels {
 }
 
 /// What is known of the kernel of an operator that a torch left to the CPU, or refused.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum Later {
     /// A later release has one.
     From(Version),
     /// None has one, up to this.
     None(Version),
     /// Nothing that would help.
+    #[default]
     Unknown,
 }
 
