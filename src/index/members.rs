@@ -12,9 +12,10 @@ use std::sync::Arc;
 use super::config::Config;
 use super::download::{Place, Wanted};
 use super::fault::IndexError;
+use super::fetch;
 use super::fetch::{Got, Network};
 use super::source::{DIRECT, File, IndexName, Page, PageAnswer};
-use crate::diag::{Code, Finding};
+use crate::diag::Finding;
 use crate::pep::PackageName;
 use crate::progress::Progress;
 
@@ -44,16 +45,11 @@ impl Members {
     /// When a setting cannot be used.
     pub fn new(config: &Config, progress: Arc<dyn Progress>) -> Result<Self, IndexError> {
         let network = Network::new(config, progress)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .thread_name("macml-members")
-            .enable_all()
-            .build()
-            .map_err(|cause| crate::sys::fs::FsError {
-                doing: "start threads for",
-                path: "the network".into(),
-                cause,
-            })?;
+        let runtime = fetch::runtime("macml-members", 2).map_err(|cause| crate::sys::fs::FsError {
+            doing: "start threads for",
+            path: "the network".into(),
+            cause,
+        })?;
         Ok(Self { network, runtime })
     }
 
@@ -125,7 +121,7 @@ impl Members {
 
     /// Returns what was wrong so far without standing in the way, such as a mirror that lacked a file.
     pub fn findings(&self) -> Vec<Finding> {
-        self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
+        self.network.findings()
     }
 }
 

@@ -8,9 +8,10 @@ use std::time::Instant;
 
 use super::config::Config;
 use super::fault::IndexError;
+use super::fetch;
 use super::fetch::Network;
 use super::source::{Answer, Ask, Source, SourceError};
-use crate::diag::{Code, Finding};
+use crate::diag::Finding;
 use crate::progress::Progress;
 
 type Outcome = (Ask, Result<Answer, IndexError>);
@@ -38,12 +39,7 @@ impl OnlineSource {
     /// When a setting cannot be used: an address, a proxy, a certificate file, netrc.
     pub fn new(config: &Config, progress: Arc<dyn Progress>) -> Result<Self, SourceError> {
         let network = Network::new(config, progress.clone()).map_err(|error| SourceError(Arc::new(error)))?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4))
-            .thread_name("macml-index")
-            .enable_all()
-            .build()
-            .map_err(|error| SourceError(Arc::new(error)))?;
+        let runtime = fetch::runtime("macml-index", 4).map_err(|error| SourceError(Arc::new(error)))?;
         let (sender, answers) = mpsc::channel();
         Ok(Self {
             network: Arc::new(network),
@@ -81,7 +77,7 @@ impl Source for OnlineSource {
     }
 
     fn findings(&self) -> Vec<Finding> {
-        self.network.faults().into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
+        self.network.findings()
     }
 
     fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)> {

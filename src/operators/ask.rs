@@ -32,8 +32,6 @@ pub struct Row {
     pub sparse_csr: Option<State>,
     /// `nn`, `linalg`, `fft`, `special`, `sparse`, or nothing.
     pub module: Option<String>,
-    /// Whether the processor has what the GPU lacks.
-    pub missed: bool,
     /// From which release on it runs on the GPU; absent where none has it yet.
     pub first: Option<First>,
 }
@@ -108,7 +106,6 @@ pub fn row(table: &Table, name: &Name) -> Row {
         sparse: table.sparse(name, Backend::SparseMps),
         sparse_csr: table.sparse(name, Backend::SparseCsrMps),
         module: table.get(name).and_then(|operator| operator.python_module.clone()),
-        missed: table.is_missed(name),
         first: kernels::known().first(name),
     }
 }
@@ -170,8 +167,8 @@ impl Asked {
     /// An operator has a kernel when one of its overloads has, since others are there for results of another type or place.
     /// Where none has, one without makes the operator one: those that call others mostly call it.
     pub fn state(&self) -> Option<State> {
-        let leads_to = by_base(&self.leads_to).into_iter().filter(|state| *state == State::None);
-        by_base(&self.rows).into_iter().chain(leads_to).max()
+        let states = |rows| by_base(rows).into_values().map(|rows| together(&rows));
+        states(&self.rows).chain(states(&self.leads_to).filter(|state| *state == State::None)).max()
     }
 
     /// Lists the overloads without a kernel of operators that have one.
@@ -195,16 +192,16 @@ pub fn last(rows: &[&Row]) -> Option<First> {
     all?.into_iter().max_by(|a, b| a.version.cmp(&b.version))
 }
 
-/// Returns what each operator comes to, its overloads together.
-fn by_base(rows: &[Row]) -> Vec<State> {
-    let mut by_base: BTreeMap<&str, Vec<State>> = BTreeMap::new();
-    rows.iter().for_each(|row| by_base.entry(row.name.base()).or_default().push(row.state));
-    by_base.into_values().map(|states| together(&states)).collect()
+/// Puts the overloads of each operator together.
+pub fn by_base(rows: &[Row]) -> BTreeMap<&str, Vec<&Row>> {
+    let mut by_base: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
+    rows.iter().for_each(|row| by_base.entry(row.name.base()).or_default().push(row));
+    by_base
 }
 
 /// Returns what overloads of one operator come to.
-pub fn together(states: &[State]) -> State {
-    let has = |state| states.contains(&state);
+pub fn together(rows: &[&Row]) -> State {
+    let has = |state| rows.iter().any(|row| row.state == state);
     match (has(State::Gpu), has(State::None)) {
         (true, _) => State::Gpu,
         (false, true) => State::None,

@@ -61,22 +61,15 @@ pub fn known() -> &'static Kernels {
     KNOWN.get_or_init(|| Kernels::parse(TEXT).expect("a test reads the committed file"))
 }
 
-/// Returns from which torch release on an operator runs on a Mac's GPU: `aten::linalg_qr.out`, `linalg_qr`.
-///
-/// Of a name without overload the overload counts that came last. `None` when no release has it yet, or the operator is
-/// unknown; [`Kernels::knows`] tells which.
-pub fn first_release(operator: &str) -> Option<First> {
-    known().first(&operator.parse().ok()?)
-}
-
 /// What is known of the kernel of an operator that a torch left to the CPU, or refused.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum Later {
     /// A later release has one.
     From(Version),
     /// None has one, up to this.
     None(Version),
     /// Nothing that would help.
+    #[default]
     Unknown,
 }
 
@@ -312,10 +305,13 @@ mod tests {
     fn what_is_committed_answers() {
         assert!(known().releases().len() >= 32 && known().text() == TEXT);
         assert!(known().releases().is_sorted_by(|a, b| a.version < b.version));
-        let first = |name: &str| first_release(name).map(|first| (first.version.to_string(), first.state));
+        let first = |name: &str| {
+            let first = known().first(&name.parse().ok()?)?;
+            Some((first.version.to_string(), first.state))
+        };
         assert_eq!(first("aten::add.Tensor"), Some(("1.12.0".to_owned(), State::Gpu)));
         assert_eq!(first("aten::__lshift__.Tensor"), Some(("2.5.0".to_owned(), State::Gpu)));
         assert_eq!(first("aten::nothing_like_it"), None);
-        assert_eq!(first("no name"), None);
+        assert_eq!(later("no name", None), Later::Unknown);
     }
 }

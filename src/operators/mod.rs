@@ -19,8 +19,8 @@ mod table;
 pub mod kernels;
 
 pub use ask::{
-    Asked, Change, Comparison, Counts, Overloads, Row, ask, compare, counts, knows, last, missing, missing_inside, row,
-    together,
+    Asked, Change, Comparison, Counts, Overloads, Row, ask, by_base, compare, counts, knows, last, missing,
+    missing_inside, row, together,
 };
 pub use name::{Mentioned, Name, NameError, mentioned, readings, split};
 pub use table::{Backend, Kernel, Operator, State, Table, TableError};

@@ -28,8 +28,6 @@ pub struct Table {
 /// An operator, with what the file says of it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Operator {
-    /// How it is called: arguments and results, without the name.
-    pub signature: String,
     /// `nn`, `linalg`, `fft`, `special`, `sparse`, or nothing.
     pub python_module: Option<String>,
     /// Kernels by backend, as the file spells both.
@@ -289,6 +287,11 @@ impl Table {
         self.functions
     }
 
+    /// Returns how many operators are generated.
+    pub fn variants(&self) -> usize {
+        self.operators.len() - self.functions
+    }
+
     /// Returns every operator, by name.
     pub fn operators(&self) -> impl Iterator<Item = (&Name, &Operator)> {
         self.operators.iter()
@@ -365,16 +368,6 @@ impl Operator {
         let ufunc = (self.ufunc && backend == Backend::Cpu).then_some("ufunc_inner_loop");
         self.kernels.get(backend.key()).map(String::as_str).or(ufunc)
     }
-
-    /// Returns its own kernels by backend, as torch spells both.
-    pub fn kernels(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.kernels.iter().map(|(key, kernel)| (key.as_str(), kernel.as_str()))
-    }
-
-    /// Returns the operator whose kernels it takes.
-    pub fn delegate(&self) -> Option<&Name> {
-        self.delegate.as_ref()
-    }
 }
 
 /// What the lines below a key of an operator are.
@@ -417,8 +410,7 @@ fn function(schema: &str) -> Option<(Name, Operator)> {
     if !rest.contains(" -> ") {
         return None;
     }
-    let operator = Operator { signature: rest.to_owned(), ..Operator::default() };
-    Some((name.trim().parse().ok()?, operator))
+    Some((name.trim().parse().ok()?, Operator::default()))
 }
 
 #[cfg(test)]
@@ -530,7 +522,6 @@ mod tests {
         assert_eq!(table.kernel(&name("add.Tensor"), Backend::Mps), own);
         assert_eq!(table.kernel(&name("helper.out"), Backend::Mps), Kernel::Generated { from: name("helper") });
         assert_eq!(table.get(&name("linalg_qr")).unwrap().python_module.as_deref(), Some("linalg"));
-        assert_eq!(table.get(&name("explicit")).unwrap().signature, "(Tensor self, str? mode=\"#\") -> Tensor");
         let overloads: Vec<String> = table.overloads("linalg_qr").iter().map(ToString::to_string).collect();
         assert_eq!(overloads, ["linalg_qr", "linalg_qr.out"]);
     }

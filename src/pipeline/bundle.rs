@@ -39,7 +39,6 @@ use crate::manifest::model::EnvSpec;
 use crate::pep::PackageName;
 use crate::pep::Sha256;
 use crate::progress::Progress;
-use crate::resolve::resolution::Origin;
 use crate::sys;
 use crate::sys::disk;
 use crate::sys::disk::Bytes;
@@ -331,10 +330,7 @@ fn current(job: &BundleJob, project: &Project, path: &Path) -> Result<Lockfile, 
 
 fn wanted(job: &BundleJob, project: &Project) -> Result<Vec<EnvSpec>, BundleError> {
     let all = &project.manifest.envs;
-    if let Some(name) = job.only.iter().find(|name| all.iter().all(|env| env.name != **name)) {
-        let known = all.iter().map(|env| env.name.clone()).collect();
-        return Err(super::Error::UnknownEnv { name: name.clone(), known }.into());
-    }
+    job.only.iter().try_for_each(|name| super::env(all, name).map(drop))?;
     let chosen = |env: &&EnvSpec| job.only.is_empty() || job.only.contains(&env.name);
     Ok(all.iter().filter(chosen).cloned().collect())
 }
@@ -383,11 +379,7 @@ fn files(
                 return Err(BundleError::NoWheel { name, env, platform });
             }
             for wheel in picked {
-                let place = match &package.origin {
-                    Origin::Index(index) => download::Place::Index(index.clone()),
-                    Origin::Path(path) => download::Place::Path(folder.join(path)),
-                    Origin::Url { url, .. } => download::Place::Address(url.parse().map_err(|_| BundleError::Broken)?),
-                };
+                let place = super::place_of(&package.origin, folder);
                 let wanted = Wanted { place, wheel: wheel.file.clone(), size: wheel.size, sha256: wheel.sha256 };
                 let file = wheel.file.to_string();
                 match files.get(&file) {

@@ -20,6 +20,7 @@ use std::time::Instant;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::index::builtin;
+use crate::index::download::Place;
 use crate::index::source::File;
 use crate::index::source::IndexName;
 use crate::index::source::Source;
@@ -373,13 +374,31 @@ fn take_turn(purpose: Purpose, manifest: &Path, progress: &dyn Progress) -> Resu
     Ok(Some(Turn::take(manifest, &mut waiting)?))
 }
 
+/// Finds an environment of a manifest.
+///
+/// # Errors
+/// When there is none of that name.
+pub fn env<'a>(envs: &'a [EnvSpec], name: &str) -> Result<&'a EnvSpec, Error> {
+    let known = || envs.iter().map(|env| env.name.clone()).collect();
+    let found = envs.iter().find(|env| env.name == name);
+    found.ok_or_else(|| Error::UnknownEnv { name: name.to_owned(), known: known() })
+}
+
+/// Says where the files of a locked release are found, of a project in `folder`.
+fn place_of(origin: &Origin, folder: &Path) -> Place {
+    match origin {
+        Origin::Index(index) => Place::Index(index.clone()),
+        Origin::Path(path) => Place::Path(folder.join(path)),
+        Origin::Url { url, .. } => {
+            Place::Address(url.parse().expect("the address of a wheel is checked when the lock is read"))
+        }
+    }
+}
+
 /// Picks the environments to look at, changed as the trial says.
 fn wanted(job: &Job, project: &Project, present: &Present) -> Result<Vec<EnvSpec>, Error> {
     let all = &project.manifest.envs;
-    if let Some(name) = job.only.iter().find(|name| all.iter().all(|env| env.name != **name)) {
-        let known = all.iter().map(|env| env.name.clone()).collect();
-        return Err(Error::UnknownEnv { name: name.clone(), known });
-    }
+    job.only.iter().try_for_each(|name| env(all, name).map(drop))?;
     // Entries of the others cannot be carried over from a lock that is broken.
     let every = job.only.is_empty() || present.is_broken();
     let mut envs: Vec<_> = all.iter().filter(|env| every || job.only.contains(&env.name)).cloned().collect();

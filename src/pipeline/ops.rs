@@ -17,7 +17,6 @@ use crate::index::IndexError;
 use crate::index::MemberAnswer;
 use crate::index::Members;
 use crate::index::builtin;
-use crate::index::download::Place;
 use crate::index::download::Wanted;
 use crate::index::source::File;
 use crate::index::source::IndexName;
@@ -38,7 +37,6 @@ use crate::pep::Sha256;
 use crate::pep::Version;
 use crate::pep::WheelName;
 use crate::progress::Progress;
-use crate::resolve::resolution::Origin;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 use crate::target::Platform;
@@ -202,10 +200,7 @@ pub fn read(
     let one = match (&job.torch, &manifest, &project) {
         (Some(version), ..) => reader.release(version)?,
         (None, Some(path), Some(project)) => {
-            let known = project.manifest.envs.iter().map(|env| env.name.clone()).collect::<Vec<_>>();
-            if !known.contains(&job.env) {
-                return Err(super::Error::UnknownEnv { name: job.env.clone(), known }.into());
-            }
+            super::env(&project.manifest.envs, &job.env)?;
             let folder = path.parent().unwrap_or(Path::new(""));
             reader.locked(&job.env, folder)?
         }
@@ -255,11 +250,7 @@ impl Reader<'_> {
         if let Some(text) = self.unpacked(wheel)? {
             return carried(&wheel.file, &text);
         }
-        let place = match &package.origin {
-            Origin::Index(index) => Place::Index(index.clone()),
-            Origin::Path(path) => Place::Path(folder.join(path)),
-            Origin::Url { url, .. } => Place::Address(url.parse().map_err(|_| OpsError::Broken)?),
-        };
+        let place = super::place_of(&package.origin, folder);
         let wanted = Wanted { place, wheel: wheel.file.clone(), size: wheel.size, sha256: wheel.sha256 };
         let answer = self.members.read_locked(&wanted, TABLE_PATH).map_err(OpsError::Index)?;
         taken(&wheel.file, answer)

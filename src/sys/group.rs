@@ -7,8 +7,9 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use rustix::process::{Pid, Signal};
+
 use super::signals;
-use super::signals::{DEFAULT, posix};
 
 /// How many groups can be there at a time; those beyond are not taken along.
 const MOST: usize = 64;
@@ -16,19 +17,8 @@ const MOST: usize = 64;
 /// The numbers of the groups that are there; 0 for none.
 static GROUPS: [AtomicI32; MOST] = [const { AtomicI32::new(0) }; MOST];
 
-/// What ends a process that is interrupted, left or asked to go: SIGHUP, SIGINT, SIGQUIT, SIGTERM. They have these numbers
-/// on every system that macml runs on.
-const ENDING: [i32; 4] = [1, 2, 3, 15];
-
-const SIGKILL: i32 = 9;
-
-// SAFETY: the declarations are those of POSIX on every system that macml runs on, where `pid_t` and `int` are 32 bits. Any
-// two numbers may be given to `kill`, and any to `raise`.
-#[expect(unsafe_code, reason = "the standard library does not kill groups")]
-unsafe extern "C" {
-    safe fn kill(process: i32, signal: i32) -> i32;
-    safe fn raise(signal: i32) -> i32;
-}
+/// What ends a process that is interrupted, left or asked to go.
+const ENDING: [Signal; 4] = [Signal::HUP, Signal::INT, Signal::QUIT, Signal::TERM];
 
 /// A group that ends when a signal ends this process, until this value is dropped.
 pub(super) struct Group {
@@ -53,9 +43,7 @@ impl Group {
 
     /// Kills it. The number is the group's own until its leader is waited for.
     pub(super) fn kill(&self) {
-        if self.id > 1 {
-            kill(-self.id, SIGKILL);
-        }
+        kill(self.id);
     }
 }
 
@@ -67,22 +55,27 @@ impl Drop for Group {
     }
 }
 
+/// Kills a group, unless the number is that of none, of all processes, or of the system's first one.
+fn kill(id: i32) {
+    if let Some(group) = Pid::from_raw(id).filter(|_| id > 1) {
+        // It may have ended by now.
+        let _ = rustix::process::kill_process_group(group, Signal::KILL);
+    }
+}
+
 /// Has a signal take the groups along.
-fn listen(number: i32) {
-    // The handler does only what a handler may: it reads atomic numbers and calls `kill`, `signal` and `raise`.
+fn listen(signal: Signal) {
+    // The handler does only what a handler may: it reads atomic numbers and makes the calls `kill`, `getpid` and `signal`.
     let handler: extern "C" fn(i32) = ended;
-    signals::take(number, handler as *const () as usize);
+    signals::take(signal.as_raw(), handler as *const () as usize);
 }
 
 /// Kills every group, and ends this process by the same signal, so that whoever started it sees what ended it.
 extern "C" fn ended(number: i32) {
     for place in &GROUPS {
-        let id = place.load(Ordering::SeqCst);
-        if id > 1 {
-            kill(-id, SIGKILL);
-        }
+        kill(place.load(Ordering::SeqCst));
     }
-    // The signal waits until this function is left.
-    posix::signal(number, DEFAULT);
-    raise(number);
+    if let Some(signal) = Signal::from_named_raw(number) {
+        signals::end_by(signal);
+    }
 }

@@ -23,16 +23,16 @@ const PASSED_ON: [Signal; 9] = [
 static TO: AtomicI32 = AtomicI32::new(-1);
 
 /// What the system calls the default, and ignoring.
-pub(super) const DEFAULT: usize = 0;
+const DEFAULT: usize = 0;
 const IGNORED: usize = 1;
 
 // `signal` keeps the handler and restarts what it interrupted on every system that macml runs on: BSD's semantics.
 #[expect(unsafe_code, reason = "the standard library has no signals")]
-pub(super) mod posix {
+mod posix {
     // SAFETY: the declarations are those of POSIX, with `int` of 32 bits; `signal` takes two small numbers or a function
     // in the second's place, and refuses what it does not know.
     unsafe extern "C" {
-        pub(in crate::sys) safe fn signal(number: i32, handler: usize) -> usize;
+        pub(super) safe fn signal(number: i32, handler: usize) -> usize;
         fn write(descriptor: i32, bytes: *const u8, count: usize) -> isize;
     }
 
@@ -99,4 +99,10 @@ pub(super) fn tell(signal: Signal) {
 /// Gives a signal its own effect again.
 pub(super) fn let_act(signal: Signal) {
     posix::signal(signal.as_raw(), DEFAULT);
+}
+
+/// Ends this process by a signal: a handler of it is left first.
+pub(super) fn end_by(signal: Signal) {
+    let_act(signal);
+    let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
 }

@@ -95,8 +95,7 @@ impl Watched {
             if let Some(named) = Signal::from_named_raw(signal) {
                 // One core is enough.
                 let _ = rustix::process::setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-                signals::let_act(named);
-                let _ = rustix::process::kill_process(rustix::process::getpid(), named);
+                signals::end_by(named);
                 // Another thread may be the one that it is delivered to.
                 std::thread::sleep(SETTLED);
             }
@@ -237,7 +236,7 @@ impl Relay {
 
     /// Waits until what was printed is passed on.
     fn settle(&self, deadline: Instant) {
-        let mut quiet = None;
+        let mut quiet = Quiet::default();
         while Instant::now() < deadline {
             // It may be on its way for long, where nobody reads on.
             let empty = match self.0.try_lock() {
@@ -245,8 +244,7 @@ impl Relay {
                 Err(TryLockError::Poisoned(passing)) => passing.into_inner().is_empty(),
                 Err(TryLockError::WouldBlock) => false,
             };
-            quiet = quiet.filter(|_| empty).or(empty.then(Instant::now));
-            if quiet.is_some_and(|since| since.elapsed() >= SETTLED) {
+            if quiet.is_settled(empty) {
                 return;
             }
             std::thread::sleep(Duration::from_millis(2));
@@ -256,20 +254,27 @@ impl Relay {
     /// Waits until what the program printed is passed on; not for those that it left running.
     fn finish(self) {
         let most = self.lock().count + MOST_AFTER;
-        let mut quiet = None;
+        let mut quiet = Quiet::default();
         loop {
             let passing = self.lock();
-            let empty = passing.is_empty();
-            quiet = quiet.filter(|_| empty).or(empty.then(Instant::now));
-            if passing.from.is_none()
-                || passing.count > most
-                || quiet.is_some_and(|since: Instant| since.elapsed() >= SETTLED)
-            {
+            if quiet.is_settled(passing.is_empty()) || passing.from.is_none() || passing.count > most {
                 return;
             }
             drop(passing);
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+/// Since when a stream has been empty.
+#[derive(Default)]
+struct Quiet(Option<Instant>);
+
+impl Quiet {
+    /// Takes note of whether it is empty now; returns whether it was for long enough.
+    fn is_settled(&mut self, empty: bool) -> bool {
+        self.0 = if empty { self.0.or_else(|| Some(Instant::now())) } else { None };
+        self.0.is_some_and(|since| since.elapsed() >= SETTLED)
     }
 }
 

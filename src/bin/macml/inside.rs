@@ -250,12 +250,7 @@ const MISLEADING: [&str; 2] = ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"];
 /// Finds where the environment lies.
 fn place(typed: Option<&str>, context: &Context, project: &Project) -> Result<Place, CommandError> {
     let name = context.env_name(typed).unwrap_or("default");
-    let envs = &project.manifest.envs;
-    if !envs.iter().any(|env| env.name == name) {
-        let known = envs.iter().map(|env| env.name.clone()).collect();
-        let error = pipeline::Error::UnknownEnv { name: name.to_owned(), known };
-        return Err(CommandError::from_pipeline(error, context));
-    }
+    pipeline::env(&project.manifest.envs, name).map_err(|error| CommandError::from_pipeline(error, context))?;
     let folder = Path::new(&project.source.name).parent().expect("a file lies in a folder");
     let data = context.env.folder(Folder::Data).map(|data| data.join("macml"));
     Place::within(folder, name, context.env.home(), data.as_deref())

@@ -36,9 +36,10 @@ use tokio::task::JoinSet;
 use url::Url;
 
 use super::config::Config;
+use super::fetch;
 use super::fetch::Network;
 use super::source::IndexName;
-use crate::diag::{Code, Finding};
+use crate::diag::Finding;
 use crate::pep::{Sha256, WheelName};
 use crate::progress::Progress;
 use crate::sys::disk;
@@ -143,14 +144,9 @@ impl Downloads {
         if needed > space.free {
             return Err(DownloadError::NoSpace { needed, space, cause: None });
         }
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4))
-            .thread_name("macml-download")
-            .enable_all()
-            .build()
-            .map_err(|cause| {
-                DownloadError::Disk(fs::FsError { doing: "start threads for", path: store.root().to_owned(), cause })
-            })?;
+        let runtime = fetch::runtime("macml-download", 4).map_err(|cause| {
+            DownloadError::Disk(fs::FsError { doing: "start threads for", path: store.root().to_owned(), cause })
+        })?;
         progress.downloading(missing.len(), total, present);
         // Equal sizes in the order of their names, so that the same run asks in the same order.
         missing.sort_by_cached_key(|(one, _)| (std::cmp::Reverse(one.size), one.wheel.to_string()));
@@ -161,8 +157,7 @@ impl Downloads {
 
     /// Returns what was wrong so far without standing in the way, such as a mirror that lacked a file.
     pub fn findings(&self) -> Vec<Finding> {
-        let faults = self.network.as_ref().map(|network| network.faults()).unwrap_or_default();
-        faults.into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
+        self.network.as_ref().map(|network| network.findings()).unwrap_or_default()
     }
 }
 

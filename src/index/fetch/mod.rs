@@ -20,6 +20,7 @@ use super::remote_zip::{self, Found, Member, ZipFault};
 use super::simple;
 use super::source::{DIRECT, File, IndexName, MetadataAnswer, Page, PageAnswer, Release};
 use super::stored;
+use crate::diag::{Code, Finding};
 use crate::pep::{Metadata, PackageName, Sha256, WheelName};
 use crate::progress::Progress;
 use crate::sys::http::{
@@ -71,6 +72,12 @@ enum Age {
     Fresh,
     /// Those that the index calls so now.
     Asked,
+}
+
+/// Makes threads for requests: as many as there are cores, two at least and `most` at most.
+pub(super) fn runtime(name: &str, most: usize) -> std::io::Result<tokio::runtime::Runtime> {
+    let threads = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, most);
+    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).thread_name(name).enable_all().build()
 }
 
 /// Asks indexes for pages and files.
@@ -171,11 +178,11 @@ impl Network {
         })
     }
 
-    /// Returns what mirrors lacked or falsified, in words.
-    pub(super) fn faults(&self) -> Vec<String> {
+    /// Returns what mirrors lacked or falsified so far.
+    pub(super) fn findings(&self) -> Vec<Finding> {
         let mut faults = held(&self.faults).clone();
         faults.sort();
-        faults
+        faults.into_iter().map(|fault| Finding::warning(Code::MirrorFault, fault)).collect()
     }
 
     /// Answers which files the index has.
@@ -256,13 +263,7 @@ impl Network {
         at: usize,
         name: &PackageName,
     ) -> Result<Got, Arc<IndexError>> {
-        let cell = held(&self.pages).entry((index.clone(), at, name.clone())).or_default().clone();
-        cell.get_or_init(|| async {
-            let transport = &self.transports[index][at];
-            self.load_page(transport, name, Age::Fresh).await
-        })
-        .await
-        .clone()
+        self.page_once(&self.pages, index, at, name, Age::Fresh).await
     }
 
     /// Returns what one transport has of a package now, though the page that the cache has may be young: that one does
@@ -273,13 +274,19 @@ impl Network {
         at: usize,
         name: &PackageName,
     ) -> Result<Got, Arc<IndexError>> {
-        let cell = held(&self.pages_anew).entry((index.clone(), at, name.clone())).or_default().clone();
-        cell.get_or_init(|| async {
-            let transport = &self.transports[index][at];
-            self.load_page(transport, name, Age::Asked).await
-        })
-        .await
-        .clone()
+        self.page_once(&self.pages_anew, index, at, name, Age::Asked).await
+    }
+
+    async fn page_once(
+        &self,
+        memo: &Mutex<Memo>,
+        index: &IndexName,
+        at: usize,
+        name: &PackageName,
+        age: Age,
+    ) -> Result<Got, Arc<IndexError>> {
+        let cell = held(memo).entry((index.clone(), at, name.clone())).or_default().clone();
+        cell.get_or_init(|| self.load_page(&self.transports[index][at], name, age)).await.clone()
     }
 
     /// Returns the page that the cache has of a package, however old.

@@ -19,7 +19,7 @@ use crate::install::Unpacked;
 use crate::install::WheelCache;
 use crate::lock::model::LockedWheel;
 use crate::pep::Sha256;
-use crate::resolve::resolution::Origin;
+use crate::pipeline;
 use crate::sys::disk;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
@@ -115,13 +115,9 @@ impl Fetch<'_> {
 
     fn wanted(&self, chosen: &Chosen<'_>) -> Wanted {
         let LockedWheel { file, size, sha256 } = chosen.wheel;
-        let place = match (self.wheels, &chosen.package.origin) {
-            (Some(folder), _) => Place::Path(folder.join(file.to_string())),
-            (None, Origin::Index(index)) => Place::Index(index.clone()),
-            (None, Origin::Path(path)) => Place::Path(self.folder.join(path)),
-            (None, Origin::Url { url, .. }) => {
-                Place::Address(url.parse().expect("the address of a wheel is checked when the lock is read"))
-            }
+        let place = match self.wheels {
+            Some(folder) => Place::Path(folder.join(file.to_string())),
+            None => pipeline::place_of(&chosen.package.origin, self.folder),
         };
         Wanted { place, wheel: file.clone(), size: *size, sha256: *sha256 }
     }

@@ -130,10 +130,7 @@ impl Request<'_> {
             Which::Default => vec!["default".to_owned()],
             Which::Named(names) => names.clone(),
         };
-        if let Some(name) = names.iter().find(|name| all.iter().all(|env| env.name != **name)) {
-            let known = all.iter().map(|env| env.name.clone()).collect();
-            return Err(pipeline::Error::UnknownEnv { name: name.clone(), known }.into());
-        }
+        names.iter().try_for_each(|name| pipeline::env(all, name).map(drop))?;
         let envs = all.iter().filter(|env| names.contains(&env.name)).cloned().collect::<Vec<_>>();
         match envs.iter().find(|env| !here(env)) {
             None => Ok(envs),

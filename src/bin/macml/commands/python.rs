@@ -186,11 +186,8 @@ fn wanted(args: &FindArgs, context: &Context, machine: &Machine, printer: &Print
         };
     };
     let name = args.env.as_deref().unwrap_or("default");
-    let envs = &project.manifest.envs;
-    let env = envs.iter().find(|env| env.name == name).ok_or_else(|| {
-        let known = envs.iter().map(|env| env.name.clone()).collect();
-        CommandError::from_pipeline(pipeline::Error::UnknownEnv { name: name.to_owned(), known }, context)
-    })?;
+    let env = pipeline::env(&project.manifest.envs, name);
+    let env = env.map_err(|error| CommandError::from_pipeline(error, context))?;
     let path = Path::new(&project.source.name).with_file_name("macml.lock");
     let outcome = lock::read(&path);
     let locked =

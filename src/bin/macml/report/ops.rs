@@ -232,13 +232,12 @@ fn rows(rows: &[Row]) -> Vec<ReportedRow> {
 impl From<&Carried> for ReportedTorch {
     fn from(carried: &Carried) -> Self {
         let counts = operators::counts(&carried.table);
-        let operators = carried.table.functions();
         Self {
             version: carried.version.to_string(),
             wheel: carried.wheel.to_string(),
             table_sha256: carried.sha256.to_string(),
-            operators,
-            variants: carried.table.operators().count() - operators,
+            operators: carried.table.functions(),
+            variants: carried.table.variants(),
             gpu: counts.gpu,
             composite: counts.composite,
             none: counts.none,

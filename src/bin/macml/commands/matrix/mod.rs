@@ -247,11 +247,7 @@ impl MatrixArgs {
     /// Finds the environment that gives the settings, and the set where no packages are named.
     fn env_of<'m>(&self, manifest: &'m Manifest, context: &Context) -> Result<&'m EnvSpec, CommandError> {
         let name = self.env.as_deref().unwrap_or("default");
-        let found = manifest.envs.iter().find(|env| env.name == name);
-        found.ok_or_else(|| {
-            let known = manifest.envs.iter().map(|env| env.name.clone()).collect::<Vec<_>>();
-            CommandError::from_pipeline(pipeline::Error::UnknownEnv { name: name.to_owned(), known }, context)
-        })
+        pipeline::env(&manifest.envs, name).map_err(|error| CommandError::from_pipeline(error, context))
     }
 
     fn question(

@@ -32,10 +32,13 @@ const LINE: usize = 100;
 /// Lays out how many operators a torch has in which state, and those that the GPU lacks.
 pub(super) fn summary(one: &Carried, all: bool) -> String {
     let counts = operators::counts(&one.table);
-    let functions = one.table.functions();
-    let variants = one.table.operators().count() - functions;
     let mut lines = vec![
-        format!("torch {} for Macs: {functions} operators, and {variants} more made from them", one.version),
+        format!(
+            "torch {} for Macs: {} operators, and {} more made from them",
+            one.version,
+            one.table.functions(),
+            one.table.variants()
+        ),
         format!("  {} {:>4}", styled(GOOD, "GPU kernel"), counts.gpu),
         format!("  composite  {:>4}  run on the GPU as far as the operators that they call do", counts.composite),
         format!("  {}       {:>4}  refused on the GPU, or done by the CPU", styled(BAD, "none"), counts.none),
@@ -130,11 +133,10 @@ pub(super) fn answers(answers: &[Answer], torch: &Version) -> String {
 /// Lays out one operator with its overloads and what belongs to it.
 fn named(asked: &Asked, torch: &Version) -> String {
     let state = asked.state().expect("it has rows");
-    let bases = |rows: &[Row]| rows.iter().map(|row| row.name.base().to_owned()).collect::<BTreeSet<_>>().len();
     // Of a function that needs many operators, and of those below it, each gets one line for all its overloads.
     let lines_of = |rows: &[Row], whole: bool| if whole { lines(rows) } else { by_base(rows) };
     let blocks = [
-        ("", lines_of(&asked.rows, bases(&asked.rows) == 1)),
+        ("", lines_of(&asked.rows, operators::by_base(&asked.rows).len() == 1)),
         ("by their names, these do its work:", lines_of(&asked.leads_to, false)),
         ("for its gradient:", lines_of(&asked.backward, false)),
     ];
@@ -181,17 +183,15 @@ fn lines(rows: &[Row]) -> Vec<(String, String)> {
 
 /// Lays out operators without their overloads, each with what those come to.
 fn by_base(rows: &[Row]) -> Vec<(String, String)> {
-    let mut by_base: BTreeMap<&str, Vec<&Row>> = BTreeMap::new();
-    rows.iter().for_each(|row| by_base.entry(row.name.base()).or_default().push(row));
     let line = |(base, rows): (&str, Vec<&Row>)| {
-        let state = operators::together(&rows.iter().map(|row| row.state).collect::<Vec<_>>());
+        let state = operators::together(&rows);
         let rest = match state {
             State::None => format!("{}  {}", word(state), since(operators::last(&rows).as_ref())),
             State::Gpu | State::Composite => word(state),
         };
         (base.to_owned(), rest)
     };
-    by_base.into_iter().map(line).collect()
+    operators::by_base(rows).into_iter().map(line).collect()
 }
 
 fn word(state: State) -> String {

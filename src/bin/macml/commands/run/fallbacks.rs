@@ -17,7 +17,6 @@ use macml::operators::kernels;
 use macml::operators::kernels::Later;
 use macml::pep::Version;
 use macml::sys::Exec;
-use macml::sys::Folder;
 use macml::sys::fs;
 use macml::sys::fs::Durability;
 use macml::verify::Became;
@@ -65,15 +64,12 @@ impl Watch {
         context: &Context,
         changes: &mut BTreeMap<OsString, Option<OsString>>,
     ) -> Result<Self, CommandError> {
-        let state = context.env.folder(Folder::State).ok_or_else(|| {
-            CommandError::usage("`--report-fallbacks` needs a folder of this user for a file that Python runs first")
-                .hint("set HOME, or XDG_STATE_HOME")
-        })?;
+        let state = super::folder_for_python("--report-fallbacks", context)?;
         let path = match changes.get(&OsString::from("PYTHONPATH")) {
             Some(path) => path.clone(),
             None => context.env.raw("PYTHONPATH").map(OsString::from),
         };
-        let begun = FallbackNotes::begin(&state.join("macml"), path.as_deref());
+        let begun = FallbackNotes::begin(&state, path.as_deref());
         let (notes, more) = begun.map_err(|error| CommandError::new(Kind::Disk, error))?;
         changes.extend(more.map(|(name, value)| (name, Some(value))));
         let in_shell = context.env.raw(VARIABLE).map(|value| value.to_string_lossy().into_owned());
@@ -102,8 +98,9 @@ impl Watch {
             printer.aside(&format!("{}: {error}\n", styled(WARN, "warning")));
             Noted::default()
         });
-        let report = self.report(&noted, &printed);
-        let mut text = self.text(&report, &noted, context);
+        let seen = seen(&noted, &printed);
+        let report = self.report(&noted, &seen);
+        let mut text = self.text(&report, &seen, &noted, context);
         if printed.within_line {
             text.insert(0, '\n');
         }
@@ -119,26 +116,20 @@ impl Watch {
         Ok(ended.pass_on())
     }
 
-    fn report(&self, noted: &Noted, printed: &Printed) -> Report {
-        let versions: BTreeSet<&str> = noted.loaded.iter().map(|loaded| &*loaded.version).collect();
-        let torch = versions.iter().find_map(|version| version.parse().ok());
+    fn report(&self, noted: &Noted, seen: &AllSeen) -> Report {
         let late: BTreeSet<&Late> = noted.late.iter().collect();
-        let seen = seen(noted, printed);
-        let of = |wanted| {
-            let each = seen.iter().filter(|((became, _), _)| *became == wanted);
-            each.map(|((_, name), seen)| operator(name, seen, torch.as_ref())).collect()
-        };
+        let of = |wanted| each(seen, wanted).map(|(name, seen)| operator(name, seen)).collect();
         let mut report = Report::new(self.variable.clone());
         report.pythons = noted.pythons;
         report.fell_back = of(Became::FellBack);
         report.failed = of(Became::Failed);
         report.set_late = late.iter().map(|late| SetLate { set: late.set.clone(), read: late.read.clone() }).collect();
-        report.torch = versions.into_iter().map(str::to_owned).collect();
+        report.torch = versions(noted).into_iter().map(str::to_owned).collect();
         report
     }
 
     /// Writes the report for people.
-    fn text(&self, report: &Report, noted: &Noted, context: &Context) -> String {
+    fn text(&self, report: &Report, seen: &AllSeen, noted: &Noted, context: &Context) -> String {
         let warning = |what: String| format!("{}: {what}\n", styled(WARN, "warning"));
         let note = |what: String| format!("{}: {what}\n", styled(NAME, "note"));
         let torch = if report.torch.is_empty() { "torch".into() } else { format!("torch {}", report.torch.join(", ")) };
@@ -146,12 +137,12 @@ impl Watch {
         if !report.fell_back.is_empty() {
             let operators = count(report.fell_back.len(), "operator");
             text.push_str(&warning(format!("{torch} computed {operators} on the CPU instead of the GPU")));
-            report.fell_back.iter().for_each(|operator| text.push_str(&row(operator, context)));
+            text.extend(each(seen, Became::FellBack).map(|(name, seen)| row(name, seen, context)));
         }
         if !report.failed.is_empty() {
             let operators = count(report.failed.len(), "operator");
             text.push_str(&warning(format!("{operators} failed for want of a GPU kernel ({torch})")));
-            report.failed.iter().for_each(|operator| text.push_str(&row(operator, context)));
+            text.extend(each(seen, Became::Failed).map(|(name, seen)| row(name, seen, context)));
         }
         let nothing = report.fell_back.is_empty() && report.failed.is_empty();
         match (nothing, report.torch.is_empty(), report.pythons) {
@@ -228,11 +219,33 @@ struct Seen {
     processes: BTreeSet<u32>,
     at: Option<String>,
     because: Option<String>,
+    kernel: Later,
+}
+
+type AllSeen = BTreeMap<(Became, String), Seen>;
+
+impl Seen {
+    fn look_up(&mut self, operator: &str, torch: Option<&Version>) {
+        // What stands in the way is no kernel otherwise.
+        if self.because.is_none() {
+            self.kernel = kernels::later(operator, torch);
+        }
+    }
+}
+
+/// Lists what became so, by name.
+fn each(seen: &AllSeen, wanted: Became) -> impl Iterator<Item = (&str, &Seen)> {
+    let each = seen.iter().filter(move |((became, _), _)| *became == wanted);
+    each.map(|((_, name), seen)| (&**name, seen))
+}
+
+fn versions(noted: &Noted) -> BTreeSet<&str> {
+    noted.loaded.iter().map(|loaded| &*loaded.version).collect()
 }
 
 /// Puts what was noted and what was printed together.
-fn seen(noted: &Noted, printed: &Printed) -> BTreeMap<(Became, String), Seen> {
-    let mut all: BTreeMap<(Became, String), Seen> = BTreeMap::new();
+fn seen(noted: &Noted, printed: &Printed) -> AllSeen {
+    let mut all = AllSeen::new();
     for (process, said, at) in &noted.said {
         let Some(said) = Said::of(said) else { continue };
         let seen = all.entry((said.became, said.operator)).or_default();
@@ -244,34 +257,33 @@ fn seen(noted: &Noted, printed: &Printed) -> BTreeMap<(Became, String), Seen> {
         let seen = all.entry((*became, operator.clone())).or_default();
         seen.because = seen.because.take().or_else(|| because.clone());
     }
+    let torch = versions(noted).iter().find_map(|version| version.parse().ok());
+    all.iter_mut().for_each(|((_, name), seen)| seen.look_up(name, torch.as_ref()));
     all
 }
 
-fn operator(name: &str, seen: &Seen, torch: Option<&Version>) -> Operator {
-    // What stands in the way is no kernel then.
-    let kernel = if seen.because.is_some() { Later::Unknown } else { kernels::later(name, torch) };
+fn operator(name: &str, seen: &Seen) -> Operator {
     Operator {
         operator: name.to_owned(),
         processes: seen.processes.len(),
         at: seen.at.clone(),
         because: seen.because.clone(),
-        gpu_from: kernel.from().map(ToString::to_string),
-        none_until: kernel.none_until().map(ToString::to_string),
+        gpu_from: seen.kernel.from().map(ToString::to_string),
+        none_until: seen.kernel.none_until().map(ToString::to_string),
     }
 }
 
 /// Writes an operator as a line for people.
-fn row(operator: &Operator, context: &Context) -> String {
-    let at = operator.at.as_deref().map(|at| match at.rsplit_once(':') {
+fn row(name: &str, seen: &Seen, context: &Context) -> String {
+    let at = seen.at.as_deref().map(|at| match at.rsplit_once(':') {
         Some((file, line)) => format!("at {}:{line}", context.shown(Path::new(file))),
         None => format!("at {at}"),
     });
-    let processes = (operator.processes > 1).then(|| format!("in {} processes", operator.processes));
-    let from = operator.gpu_from.as_ref().map(|version| format!("runs on the GPU from torch {version} on"));
-    let none = operator.none_until.as_ref().map(|version| format!("no torch up to {version} has a GPU kernel"));
-    let more: Vec<String> = [at, processes, operator.because.clone(), from, none].into_iter().flatten().collect();
+    let processes = (seen.processes.len() > 1).then(|| format!("in {} processes", seen.processes.len()));
+    let kernel = (seen.kernel != Later::Unknown).then(|| seen.kernel.to_string());
+    let more: Vec<String> = [at, processes, seen.because.clone(), kernel].into_iter().flatten().collect();
     let gap = if more.is_empty() { "" } else { "  " };
-    format!("  {}{gap}{}\n", styled(NAME, &operator.operator), more.join(", "))
+    format!("  {}{gap}{}\n", styled(NAME, name), more.join(", "))
 }
 
 /// What was printed to the standard error.
@@ -338,7 +350,9 @@ mod tests {
     #[test]
     fn of_kernels_that_others_have_the_first_release_is_told() {
         let of = |name: &str, torch: &str| {
-            let found = operator(name, &Seen::default(), torch.parse().ok().as_ref());
+            let mut seen = Seen::default();
+            seen.look_up(name, torch.parse().ok().as_ref());
+            let found = operator(name, &seen);
             (found.gpu_from, found.none_until.is_some())
         };
         // What torch's own tables say: see kernels.txt.

@@ -172,11 +172,8 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
     };
     let mut changes = inside.changes(context, path);
     if let Some(DeviceArg::Cpu) = args.device {
-        let state = context.env.folder(Folder::State).ok_or_else(|| {
-            CommandError::usage("`--device cpu` needs a folder of this user for a file that Python runs first")
-                .hint("set HOME, or XDG_STATE_HOME")
-        })?;
-        let hiding = environment::without_gpu(&state.join("macml"), context.env.raw("PYTHONPATH"));
+        let state = folder_for_python("--device cpu", context)?;
+        let hiding = environment::without_gpu(&state, context.env.raw("PYTHONPATH"));
         changes.extend(hiding.map_err(|error| CommandError::new(Kind::Disk, error))?);
     }
     let watch = match args.report_fallbacks {
@@ -189,6 +186,15 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
     let folder = (context.cwd != context.env.cwd()).then(|| context.cwd.clone());
     let exec = Exec { path: file, name, args: args_of_it, changes: changes.into_iter().collect(), folder };
     Ok(Prepared::Ready { exec, held: inside.held, watch })
+}
+
+/// Returns this user's folder in which an option puts a file for Python.
+fn folder_for_python(option: &str, context: &Context) -> Result<PathBuf, CommandError> {
+    let state = context.env.folder(Folder::State).ok_or_else(|| {
+        CommandError::usage(format!("`{option}` needs a folder of this user for a file that Python runs first"))
+            .hint("set HOME, or XDG_STATE_HOME")
+    })?;
+    Ok(state.join("macml"))
 }
 
 /// What a word on the command line stands for.
