@@ -133,26 +133,16 @@ impl Job<'_> {
         }
     }
 
-    /// Returns what a probe of a framework is asked. Half types are asked on every chip: where one emulates them, what
-    /// it computes has to be right too. Of operators nothing else is asked: of none those that the probe knows.
+    /// Returns what a probe of a framework is asked. Of operators nothing else is asked: of none those that the probe knows.
     fn request(&self, framework: Framework, release: &Version, operators: Option<&[String]>) -> Request {
-        const ALL: [Question; 7] = [
-            Question::Product,
-            Question::Training,
-            Question::Optimizer,
-            Question::Autocast,
-            Question::Numbers,
-            Question::Again,
-            Question::Convert,
-        ];
         Request {
             protocol: PROTOCOL,
             framework,
             release: Some(release.to_string()),
             device: self.device,
             seed: SEED,
-            questions: if operators.is_some() { vec![Question::Operators] } else { ALL.into() },
-            types: vec![ElementType::Float32, ElementType::Float16, ElementType::Bfloat16, ElementType::Complex64],
+            questions: if operators.is_some() { vec![Question::Operators] } else { Question::USUAL.into() },
+            types: ElementType::ASKED.into(),
             sizes: Sizes::for_memory(self.memory),
             limits: self.limits,
             tolerances: Tolerances::default(),
