@@ -595,6 +595,16 @@ pub const CHECKS: &[KnownCheck] = &[
     known("convert-predict", Question::Convert, "prediction of a converted model"),
 ];
 
+impl ProbeKind {
+    /// Says how it asks, for people.
+    pub fn way(self) -> &'static str {
+        match self {
+            Self::Native => "natively",
+            Self::Python => "through Python",
+        }
+    }
+}
+
 impl Question {
     /// What is asked of a framework, in order; a probe passes over what is none of its framework's. Operators are a run of
     /// their own.

@@ -152,9 +152,9 @@ impl Job<'_> {
 
     /// Runs a probe, and says meanwhile what it is at.
     fn ask(&self, probe: &Probe, request: Request, progress: &dyn Progress) -> Transcript {
-        let through = if probe.kind == ProbeKind::Native { "natively" } else { "through Python" };
         let release = request.release.as_deref().unwrap_or_default();
-        progress.probing(&format!("{} {release} on {} {through}", request.framework, self.device), request.limits.end);
+        let what = format!("{} {release} on {} {}", request.framework, self.device, probe.kind.way());
+        progress.probing(&what, request.limits.end);
         let transcript = probe.ask_telling(&request, &mut |at: &At| match at.element {
             Some(element) => progress.asking(&format!("{} in {element}", at.id)),
             None => progress.asking(&at.id),

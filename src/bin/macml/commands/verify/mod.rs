@@ -27,7 +27,6 @@ use macml::pipeline::verify::Probes;
 use macml::sys::fs::FsError;
 use macml::target::Platform;
 use macml::verify::Class;
-use macml::verify::Problem;
 use macml::verify::Subject;
 use macml::verify::Word;
 use macml::verify::framework_of;
@@ -348,9 +347,7 @@ fn hints(args: &VerifyArgs, subject: &Subject, outcome: &Outcome, host: Option<&
     if word == Word::NotVisible && host.is_some() && !args.if_possible {
         hints.push("run it in a terminal of this Mac itself; `--if-possible` makes no failure of it".to_owned());
     }
-    let late =
-        |problem: &Problem| problem.word == Word::Incomplete && problem.sentence.contains(" not begun, because ");
-    if outcome.answers.iter().any(|answer| answer.verdict.problems.iter().any(late)) {
+    if outcome.answers.iter().any(|answer| answer.verdict.late) {
         hints.push(format!("`--timeout` gives each process more than these {} s", args.timeout));
     }
     let native = outcome
