@@ -100,11 +100,6 @@ impl Inside {
         Ok(Self { project, place, generation, in_line, held })
     }
 
-    /// Returns the project's folder.
-    pub(crate) fn folder(&self) -> &Path {
-        Path::new(&self.project.source.name).parent().expect("a file lies in a folder")
-    }
-
     /// Returns the folder of the environment's programs.
     pub(crate) fn bin(&self) -> PathBuf {
         self.generation.path.join("bin")
@@ -168,7 +163,7 @@ impl Inside {
 
     /// Says of what something is measured in it: of which lock and content, on which machine.
     pub(crate) fn circumstances(&self, context: &Context) -> Result<Circumstances, CommandError> {
-        let lockfile = lock_in(self.folder())
+        let lockfile = lock_in(self.project.folder())
             .map_err(|error| CommandError::from_pipeline(pipeline::Error::Lockfile(error), context))?;
         let stamp = self.generation.stamp().map_err(|error| CommandError::new(Kind::Disk, error))?;
         let host = context.host()?;
@@ -176,8 +171,13 @@ impl Inside {
         let entry = platform.and_then(|platform| lockfile.as_ref()?.env(&self.place.env, platform));
         Ok(match (&lockfile, entry, &stamp) {
             (Some(lockfile), Some(entry), Some(stamp)) => {
-                let locked =
-                    Locked { folder: self.folder(), lockfile, entry, content: &stamp.content, host: host.as_ref() };
+                let locked = Locked {
+                    folder: self.project.folder(),
+                    lockfile,
+                    entry,
+                    content: &stamp.content,
+                    host: host.as_ref(),
+                };
                 locked.circumstances()
             }
             _ => Circumstances::of(None, stamp.map(|stamp| stamp.content), host.as_ref()),
@@ -255,9 +255,8 @@ fn place(typed: Option<&str>, context: &Context, project: &Project) -> Result<Pl
         let error = pipeline::Error::UnknownEnv { name: name.to_owned(), known };
         return Err(CommandError::from_pipeline(error, context));
     }
-    let folder = Path::new(&project.source.name).parent().expect("a file lies in a folder");
     let data = context.env.folder(Folder::Data).map(|data| data.join("macml"));
-    Place::within(folder, name, context.env.home(), data.as_deref())
+    Place::within(project.folder(), name, context.env.home(), data.as_deref())
         .map_err(|error| CommandError::new(Kind::Disk, error))
 }
 

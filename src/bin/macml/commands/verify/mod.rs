@@ -315,7 +315,7 @@ fn as_locked(inside: &Inside, args: &InsideArgs, context: &Context, printer: &Pr
     }
     let stamp = inside.generation.stamp().ok().flatten()?;
     let platform = stamp.platform.parse::<Platform>().ok()?;
-    let lockfile = verify::lock_in(inside.folder()).ok().flatten()?;
+    let lockfile = verify::lock_in(inside.project.folder()).ok().flatten()?;
     let entry = lockfile.env(&inside.place.env, platform)?;
     let locked = entry.packages.iter().map(|one| (one.name.to_string(), one.version.to_string()));
     let built = stamp.packages.iter().map(|one| (one.name.clone(), one.version.clone()));
@@ -327,7 +327,7 @@ fn as_locked(inside: &Inside, args: &InsideArgs, context: &Context, printer: &Pr
 fn keep(inside: &Inside, as_locked: Option<&AsLocked>, host: Option<&Host>, outcome: &Outcome) -> NotKept {
     let entry = as_locked.and_then(|one| Some((one, one.lockfile.env(&inside.place.env, one.platform)?)));
     let Some((AsLocked { lockfile, stamp, .. }, entry)) = entry else { return NotKept::NotAsLocked };
-    let locked = Locked { folder: inside.folder(), lockfile, entry, content: &stamp.content, host };
+    let locked = Locked { folder: inside.project.folder(), lockfile, entry, content: &stamp.content, host };
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     match verify::keep(&locked, outcome, now) {
         Ok(Kept::Written) => NotKept::Kept,
