@@ -39,9 +39,6 @@ pub struct Verdict {
     pub largest: BTreeMap<ElementType, Largest>,
     /// How long the probe took, as far as it told.
     pub seconds: Option<f64>,
-    /// Whether something was not begun, because the time was over. Whoever keeps a verdict keeps the problem of that.
-    #[serde(skip)]
-    pub late: bool,
 }
 
 /// The largest error in an element type.
@@ -245,7 +242,6 @@ impl Verdict {
             compared: 0,
             largest: BTreeMap::new(),
             seconds: None,
-            late: false,
         }
     }
 
@@ -277,9 +273,8 @@ pub fn judge_all(first: &Transcript, later: &[Transcript]) -> Verdict {
     let all: Vec<&Transcript> = std::iter::once(first).chain(later).collect();
     let mut problems = Vec::new();
     let mut notes = Vec::new();
-    let mut late = false;
     for transcript in &all {
-        let mut judge = Judge { transcript, problems: Vec::new(), notes: Vec::new(), late: false };
+        let mut judge = Judge { transcript, problems: Vec::new(), notes: Vec::new() };
         if judge.could_answer() {
             judge.numbers();
             judge.trainings();
@@ -295,7 +290,6 @@ pub fn judge_all(first: &Transcript, later: &[Transcript]) -> Verdict {
         }
         problems.extend(judge.problems);
         notes.extend(judge.notes);
-        late |= judge.late;
     }
     problems.sort_by_key(|problem| problem.word);
     let seconds = all.iter().flat_map(|transcript| &transcript.events).filter_map(|event| match event {
@@ -316,7 +310,6 @@ pub fn judge_all(first: &Transcript, later: &[Transcript]) -> Verdict {
         compared: all.iter().flat_map(|transcript| errors(transcript)).count() as u64,
         largest: largest(&all),
         seconds: seconds.reduce(|a, b| a + b),
-        late,
     }
 }
 
@@ -342,7 +335,6 @@ struct Judge<'a> {
     transcript: &'a Transcript,
     problems: Vec<Problem>,
     notes: Vec<String>,
-    late: bool,
 }
 
 impl Judge<'_> {
@@ -510,7 +502,6 @@ impl Judge<'_> {
             }
         }
         if late > 0 {
-            self.late = true;
             let limit = self.transcript.request.limits.begin;
             let many = if late == 1 { "1 computation was".into() } else { format!("{late} computations were") };
             let over = if limit == 0 { "there was no time".into() } else { format!("{limit} s were over") };

@@ -97,6 +97,8 @@ pub struct Answer {
     pub known: Vec<Vec<String>>,
     /// What came of each operator, where those were asked about.
     pub tried: Vec<Tried>,
+    /// Whether something was not begun, because the time was over.
+    pub late: bool,
 }
 
 /// Why a native probe was not run that nobody demanded.
@@ -194,7 +196,7 @@ pub fn verify(
         let mut verdict = verify::judge(&transcript);
         verdict.notes.splice(0..0, caution);
         verdict.notes.extend(foreseen.remarks(framework));
-        foreseen.explain(verdict, Some(release.clone()))
+        Answer { late: transcript.is_late(), ..foreseen.explain(verdict, Some(release.clone())) }
     };
     let frameworks = job.subject.frameworks();
     for (framework, release) in &frameworks {

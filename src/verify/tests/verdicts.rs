@@ -349,9 +349,8 @@ fn what_was_not_asked_is_a_note_unless_nobody_can_do_without() {
         "2 computations were not begun, because 240 s were over",
     );
     let one = "1 computation was not begun, because 240 s were over";
-    assert!(but(|events| events.push(skipped("bmm", Why::Time)), Word::Incomplete, 1, one).late);
-    let verdict = but(|events| drop(events.remove(2)), Word::Incomplete, 1, "no product in float32 was computed");
-    assert!(!verdict.late);
+    but(|events| events.push(skipped("bmm", Why::Time)), Word::Incomplete, 1, one);
+    but(|events| drop(events.remove(2)), Word::Incomplete, 1, "no product in float32 was computed");
     but(|events| drop(events.remove(3)), Word::Incomplete, 1, "nothing was trained");
 }
 

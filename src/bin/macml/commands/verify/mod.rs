@@ -347,7 +347,7 @@ fn hints(args: &VerifyArgs, subject: &Subject, outcome: &Outcome, host: Option<&
     if word == Word::NotVisible && host.is_some() && !args.if_possible {
         hints.push("run it in a terminal of this Mac itself; `--if-possible` makes no failure of it".to_owned());
     }
-    if outcome.answers.iter().any(|answer| answer.verdict.late) {
+    if outcome.answers.iter().any(|answer| answer.late) {
         hints.push(format!("`--timeout` gives each process more than these {} s", args.timeout));
     }
     let native = outcome
