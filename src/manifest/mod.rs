@@ -69,6 +69,13 @@ pub struct Project {
     pub source: Source,
 }
 
+impl Project {
+    /// Returns its folder.
+    pub fn folder(&self) -> &Path {
+        Path::new(&self.source.name).parent().expect("a file lies in a folder")
+    }
+}
+
 /// Why there is no manifest.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::fallback::{Became, Said};
-use super::protocol::{At, Check, ElementType, Event, Operator, Pass, Question, Tolerances};
+use super::protocol::{At, Check, ElementType, Event, Operator, Pass, ProbeKind, Question};
 use super::transcript::{Ended, Transcript};
 use super::verdict::{Word, one_line, wrong};
 
@@ -117,8 +117,7 @@ impl Tried {
 /// Lists what came of each operator, in the order in which they were tried: those that the probe told of, the one in which
 /// it ended, and those that it did not come to or does not know.
 pub fn tried(transcript: &Transcript) -> Vec<Tried> {
-    let tolerances = &transcript.request.tolerances;
-    let mut all: Vec<Tried> = transcript.operators().map(|one| outcome(one, transcript, tolerances)).collect();
+    let mut all: Vec<Tried> = transcript.operators().map(|one| outcome(one, transcript)).collect();
     if !transcript.request.questions.contains(&Question::Operators) {
         return all;
     }
@@ -205,8 +204,8 @@ fn asked_for<'a>(transcript: &'a Transcript, name: &str) -> Option<&'a str> {
 
 fn kind(transcript: &Transcript) -> &'static str {
     match transcript.probe {
-        super::protocol::ProbeKind::Native => "native",
-        super::protocol::ProbeKind::Python => "Python",
+        ProbeKind::Native => "native",
+        ProbeKind::Python => "Python",
     }
 }
 
@@ -216,10 +215,10 @@ fn never_begun(transcript: &Transcript, name: &str) -> String {
 }
 
 /// Says what came of one.
-fn outcome(operator: &Operator, transcript: &Transcript, tolerances: &Tolerances) -> Tried {
-    let (outcome, word, why) = judged(operator, transcript, tolerances);
-    let refused = operator.error.as_deref().and_then(Said::of).filter(|said| said.became == Became::Failed);
+fn outcome(operator: &Operator, transcript: &Transcript) -> Tried {
     let mut lacking = fallen(operator, transcript);
+    let (outcome, word, why) = judged(operator, &lacking, transcript);
+    let refused = operator.error.as_deref().and_then(Said::of).filter(|said| said.became == Became::Failed);
     lacking.extend(refused.map(|said| said.operator));
     Tried {
         name: operator.name.clone(),
@@ -246,17 +245,17 @@ fn fallen(operator: &Operator, transcript: &Transcript) -> Vec<String> {
     fallen
 }
 
-fn judged(operator: &Operator, transcript: &Transcript, tolerances: &Tolerances) -> (Outcome, Word, Option<String>) {
+fn judged(operator: &Operator, fallen: &[String], transcript: &Transcript) -> (Outcome, Word, Option<String>) {
     if let Some(why) = &operator.not_tried {
         return (Outcome::NotTried, Word::Incomplete, Some(one_line(why)));
     }
     let check = as_check(operator);
-    if let Some((word, why)) = wrong(&check, tolerances.of(check.element), transcript.request.sizes.memory) {
+    let tolerance = transcript.request.tolerances.of(check.element);
+    if let Some((word, why)) = wrong(&check, tolerance, transcript.request.sizes.memory) {
         let fails = matches!(word, Word::Failed | Word::OutOfMemory);
         let outcome = if fails { Outcome::Fails } else { Outcome::Wrong };
         return (outcome, word, Some(why));
     }
-    let fallen = fallen(operator, transcript);
     if !fallen.is_empty() {
         let names: Vec<String> = fallen.iter().map(|name| format!("`{name}`")).collect();
         let why = format!("{} computed on the CPU instead of the device", names.join(", "));

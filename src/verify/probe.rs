@@ -40,11 +40,17 @@ impl Probe {
                 "\n\n",
                 include_str!("probes/torch.py")
             ),
-            Framework::Tensorflow => {
-                concat!(include_str!("probes/tensorflow_operators.py"), "\n\n", include_str!("probes/tensorflow.py"))
-            }
+            Framework::Tensorflow => concat!(
+                include_str!("probes/compared.py"),
+                "\n\n",
+                include_str!("probes/tensorflow_operators.py"),
+                "\n\n",
+                include_str!("probes/tensorflow.py")
+            ),
             Framework::Mlx => include_str!("probes/mlx.py"),
-            Framework::Coremltools => include_str!("probes/coreml.py"),
+            Framework::Coremltools => {
+                concat!(include_str!("probes/compared.py"), "\n\n", include_str!("probes/coreml.py"))
+            }
         };
         // Products of float32 may be shortened on an M5; that would be told as wrong numbers.
         env.insert("MLX_ENABLE_TF32".into(), "0".into());

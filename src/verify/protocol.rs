@@ -596,6 +596,28 @@ pub const CHECKS: &[KnownCheck] = &[
     known("convert-predict", Question::Convert, "prediction of a converted model"),
 ];
 
+impl ProbeKind {
+    /// Says how it asks, for people.
+    pub fn way(self) -> &'static str {
+        match self {
+            Self::Native => "natively",
+            Self::Python => "through Python",
+        }
+    }
+}
+
+impl Question {
+    /// What is asked of a framework, in order; a probe passes over what is none of its framework's. Operators are a run of
+    /// their own.
+    pub const USUAL: [Self; 7] =
+        [Self::Product, Self::Training, Self::Optimizer, Self::Autocast, Self::Numbers, Self::Again, Self::Convert];
+}
+
+impl ElementType {
+    /// Those that are asked. Half types on every chip: where one emulates them, what it computes has to be right too.
+    pub const ASKED: [Self; 4] = [Self::Float32, Self::Float16, Self::Bfloat16, Self::Complex64];
+}
+
 impl Sizes {
     /// Chooses the sizes for a machine: a twentieth of its memory at most at one time, and never over 1 GiB.
     ///

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::fallback::{Became, Said};
 use super::protocol::{
-    AT, At, Check, DeviceSeen, Done, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Training,
+    AT, At, Check, DeviceSeen, Done, Event, Fallback, Hello, Operator, PREFIX, ProbeKind, Request, Skipped, Training,
+    Why,
 };
 
 /// One run of a probe.
@@ -123,6 +124,11 @@ impl Transcript {
     /// Returns whether the probe said that it is through.
     pub fn is_done(&self) -> bool {
         self.events.iter().any(|event| matches!(event, Event::Done(_)))
+    }
+
+    /// Returns whether the probe left something out, because its time was over.
+    pub fn is_late(&self) -> bool {
+        self.events.iter().any(|event| matches!(event, Event::Skipped(Skipped { why: Why::Time, .. })))
     }
 
     /// Returns what had begun last, when nothing came of it.

@@ -34,9 +34,6 @@ const RELEASES: [(&str, &[&str]); 5] = [
 /// The release that is asked through Python and through the verb too.
 const PROVED: &str = "2.13.0";
 
-const TYPES: [ElementType; 4] =
-    [ElementType::Float32, ElementType::Float16, ElementType::Bfloat16, ElementType::Complex64];
-
 /// Prints as the binary would.
 struct Aloud;
 
@@ -106,15 +103,8 @@ fn request(release: Option<&str>, device: Device) -> Request {
         release: release.map(str::to_owned),
         device,
         seed: 20_261_130,
-        questions: vec![
-            Question::Product,
-            Question::Training,
-            Question::Optimizer,
-            Question::Autocast,
-            Question::Numbers,
-            Question::Again,
-        ],
-        types: TYPES.to_vec(),
+        questions: Question::USUAL.into(),
+        types: ElementType::ASKED.into(),
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 240, end: 300 },
         tolerances: Tolerances::default(),
@@ -331,7 +321,8 @@ fn prove_and_record(release: &str) {
 }
 
 fn prove_when(full: bool, release: &str) {
-    if live() && (!full || std::env::var("MACML_LIVE").as_deref() == Ok("full")) {
+    let asked = if full { real::full() } else { live() };
+    if asked {
         prove_and_record(release);
     }
 }

@@ -19,16 +19,8 @@ fn request(framework: Framework) -> Request {
         release: None,
         device: Device::Cpu,
         seed: 7,
-        questions: vec![
-            Question::Product,
-            Question::Training,
-            Question::Optimizer,
-            Question::Autocast,
-            Question::Numbers,
-            Question::Again,
-            Question::Convert,
-        ],
-        types: vec![ElementType::Float32, ElementType::Float16, ElementType::Bfloat16, ElementType::Complex64],
+        questions: Question::USUAL.into(),
+        types: ElementType::ASKED.into(),
         sizes: Sizes::for_memory(8 << 30),
         limits: Limits { begin: 400, end: 500 },
         tolerances: Tolerances::default(),
@@ -504,16 +496,8 @@ tf.config.set_logical_device_configuration(tf.config.list_physical_devices(\"CPU
         probe.args[3] = OsString::from(text);
         ask(&probe, &Request { questions: questions.to_vec(), ..request(Framework::Tensorflow) })
     };
-    let all = [
-        Question::Product,
-        Question::Training,
-        Question::Optimizer,
-        Question::Autocast,
-        Question::Numbers,
-        Question::Again,
-    ];
     // All that our checks and trainings compute is where it should be, however much of theirs lies on the host.
-    let (transcript, verdict) = on_second("", &all);
+    let (transcript, verdict) = on_second("", &Question::USUAL);
     assert_eq!(verdict.word, Word::Ok, "{:#?}", verdict.problems);
     assert!(transcript.fallbacks().is_empty());
     // By itself, inside of a function, and with integers alone, which is no fault.

@@ -101,11 +101,6 @@ impl Inside {
         Ok(Self { project, place, generation, in_line, held })
     }
 
-    /// Returns the project's folder.
-    pub(crate) fn folder(&self) -> &Path {
-        Path::new(&self.project.source.name).parent().expect("a file lies in a folder")
-    }
-
     /// Returns the folder of the environment's programs.
     pub(crate) fn bin(&self) -> PathBuf {
         self.generation.path.join("bin")
@@ -169,7 +164,7 @@ impl Inside {
 
     /// Says of what something is measured in it: of which lock and content, on which machine.
     pub(crate) fn circumstances(&self, context: &Context) -> Result<Circumstances, CommandError> {
-        let lockfile = lock_in(self.folder())
+        let lockfile = lock_in(self.project.folder())
             .map_err(|error| CommandError::from_pipeline(pipeline::Error::Lockfile(error), context))?;
         let stamp = self.generation.stamp().map_err(|error| CommandError::new(Kind::Disk, error))?;
         let host = context.host()?;
@@ -177,8 +172,13 @@ impl Inside {
         let entry = platform.and_then(|platform| lockfile.as_ref()?.env(&self.place.env, platform));
         Ok(match (&lockfile, entry, &stamp) {
             (Some(lockfile), Some(entry), Some(stamp)) => {
-                let locked =
-                    Locked { folder: self.folder(), lockfile, entry, content: &stamp.content, host: host.as_ref() };
+                let locked = Locked {
+                    folder: self.project.folder(),
+                    lockfile,
+                    entry,
+                    content: &stamp.content,
+                    host: host.as_ref(),
+                };
                 locked.circumstances()
             }
             _ => Circumstances::of(None, stamp.map(|stamp| stamp.content), host.as_ref()),
@@ -251,9 +251,8 @@ const MISLEADING: [&str; 2] = ["PYTHONEXECUTABLE", "__PYVENV_LAUNCHER__"];
 fn place(typed: Option<&str>, context: &Context, project: &Project) -> Result<Place, CommandError> {
     let name = context.env_name(typed).unwrap_or("default");
     pipeline::env(&project.manifest.envs, name).map_err(|error| CommandError::from_pipeline(error, context))?;
-    let folder = Path::new(&project.source.name).parent().expect("a file lies in a folder");
     let data = context.env.folder(Folder::Data).map(|data| data.join("macml"));
-    Place::within(folder, name, context.env.home(), data.as_deref())
+    Place::within(project.folder(), name, context.env.home(), data.as_deref())
         .map_err(|error| CommandError::new(Kind::Disk, error))
 }
 

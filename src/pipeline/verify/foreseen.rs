@@ -165,7 +165,7 @@ impl Foreseen {
             let unfit = self.unfit.iter().filter(|unfit| about(&unfit.name) && without.contains(&problem.word));
             unfit.map(|unfit| unfit.rule.clone()).chain(problems.map(|known| known.rule.clone())).collect()
         });
-        Answer { known: known.collect(), installed, verdict, tried: Vec::new() }
+        Answer { known: known.collect(), installed, verdict, tried: Vec::new(), late: false }
     }
 }
 

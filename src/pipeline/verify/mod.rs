@@ -97,6 +97,8 @@ pub struct Answer {
     pub known: Vec<Vec<String>>,
     /// What came of each operator, where those were asked about.
     pub tried: Vec<Tried>,
+    /// Whether something was not begun, because the time was over.
+    pub late: bool,
 }
 
 /// Why a native probe was not run that nobody demanded.
@@ -133,26 +135,16 @@ impl Job<'_> {
         }
     }
 
-    /// Returns what a probe of a framework is asked. Half types are asked on every chip: where one emulates them, what
-    /// it computes has to be right too. Of operators nothing else is asked: of none those that the probe knows.
+    /// Returns what a probe of a framework is asked. Of operators nothing else is asked: of none those that the probe knows.
     fn request(&self, framework: Framework, release: &Version, operators: Option<&[String]>) -> Request {
-        const ALL: [Question; 7] = [
-            Question::Product,
-            Question::Training,
-            Question::Optimizer,
-            Question::Autocast,
-            Question::Numbers,
-            Question::Again,
-            Question::Convert,
-        ];
         Request {
             protocol: PROTOCOL,
             framework,
             release: Some(release.to_string()),
             device: self.device,
             seed: SEED,
-            questions: if operators.is_some() { vec![Question::Operators] } else { ALL.into() },
-            types: vec![ElementType::Float32, ElementType::Float16, ElementType::Bfloat16, ElementType::Complex64],
+            questions: if operators.is_some() { vec![Question::Operators] } else { Question::USUAL.into() },
+            types: ElementType::ASKED.into(),
             sizes: Sizes::for_memory(self.memory),
             limits: self.limits,
             tolerances: Tolerances::default(),
@@ -162,9 +154,9 @@ impl Job<'_> {
 
     /// Runs a probe, and says meanwhile what it is at.
     fn ask(&self, probe: &Probe, request: Request, progress: &dyn Progress) -> Transcript {
-        let through = if probe.kind == ProbeKind::Native { "natively" } else { "through Python" };
         let release = request.release.as_deref().unwrap_or_default();
-        progress.probing(&format!("{} {release} on {} {through}", request.framework, self.device), request.limits.end);
+        let what = format!("{} {release} on {} {}", request.framework, self.device, probe.kind.way());
+        progress.probing(&what, request.limits.end);
         let transcript = probe.ask_telling(&request, &mut |at: &At| match at.element {
             Some(element) => progress.asking(&format!("{} in {element}", at.id)),
             None => progress.asking(&at.id),
@@ -204,7 +196,7 @@ pub fn verify(
         let mut verdict = verify::judge(&transcript);
         verdict.notes.splice(0..0, caution);
         verdict.notes.extend(foreseen.remarks(framework));
-        foreseen.explain(verdict, Some(release.clone()))
+        Answer { late: transcript.is_late(), ..foreseen.explain(verdict, Some(release.clone())) }
     };
     let frameworks = job.subject.frameworks();
     for (framework, release) in &frameworks {

@@ -143,6 +143,7 @@ fn of_framework(
     let verdict = verify::judge_all(&first, &later);
     let mut answer = foreseen.explain(verdict, Some(release.clone()));
     answer.tried = verify::tried_in_all(&first, &later);
+    answer.late = std::iter::once(&first).chain(&later).any(Transcript::is_late);
     answer
 }
 
@@ -165,7 +166,7 @@ fn absent(framework: Framework, names: Vec<String>, device: Device) -> Answer {
     let verdict = Verdict { problems, ..Verdict::unasked(ProbeKind::Python, framework, device, of_none) };
     let known = vec![Vec::new(); names.len()];
     let tried = names.into_iter().map(|name| Tried::not_tried(name, why.clone())).collect();
-    Answer { verdict, installed: None, known, tried }
+    Answer { verdict, installed: None, known, tried, late: false }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::line::Line;
+use crate::environment::Shell;
 use crate::pep::Sha256;
 use crate::pep::Version;
 
@@ -73,17 +74,13 @@ pub(super) fn compiler(line: &Line, compiler: &Path, folder: &Path) -> PathBuf {
 /// Writes a compiler that adds flags after those of tch's build script, which sets the language's version itself, so that
 /// `CXXFLAGS` comes too early. Only for tch's own files: the build script also asks the compiler what it is.
 fn wrapper(compiler: &Path, flags: &str, header: &Path) -> String {
+    let quoted = |path: &Path| Shell::Bash.quote(&path.to_string_lossy());
     format!(
         "#!/bin/sh\ncase \" $* \" in\n*libtch*) exec {} \"$@\" {flags} -include {} ;;\n*) exec {} \"$@\" ;;\nesac\n",
         quoted(compiler),
         quoted(header),
         quoted(compiler),
     )
-}
-
-/// Quotes a path for a shell.
-fn quoted(path: &Path) -> String {
-    format!("'{}'", path.to_string_lossy().replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

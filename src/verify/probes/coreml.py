@@ -1,21 +1,16 @@
-"""Asks Core ML tools. Its text follows that of protocol.py.
+"""Asks Core ML tools. Its text follows those of protocol.py and compared.py.
 
 A small network is converted, written, read back, and its weights compared with those that were given; that needs no Mac.
 On a Mac the converted model predicts, on the processor or with the GPU, and is compared with numpy in float64.
 """
 
-at("import")
-try:
+with loading():
     import numpy
     import coremltools as ct
     from coremltools.converters.mil import Builder as mb
-except BaseException as error:  # A library that cannot be loaded comes as anything.
-    say("cannot-load", error=text_of(error))
-    done()
 
 DEVICE = REQUEST["device"]
 PRECISIONS = {"float32": ct.precision.FLOAT32, "float16": ct.precision.FLOAT16}
-NUMPY = {"float32": numpy.float32, "float16": numpy.float16}
 # How torch and the converter name the four weights is theirs; here they are told apart by shape.
 SHAPES = {"filters": (8, 3, 3, 3), "filter-bias": (8,), "weight": (5, 8 * 14 * 14), "bias": (5,)}
 
@@ -77,25 +72,6 @@ def computed(weights, x):
             maps += numpy.einsum("oc,chw->ohw", weights["filters"][:, :, i, j], x[:, i : i + 14, j : j + 14])
     maps = numpy.maximum(maps + weights["filter-bias"][:, None, None], 0)
     return (weights["weight"].astype("float64") @ maps.ravel() + weights["bias"])[None]
-
-
-def compared(element, result, reference):
-    """How far a result is from its reference."""
-    result, reference = numpy.asarray(result, "float64"), numpy.asarray(reference, "float64")
-    if result.shape != reference.shape:
-        return dict(error="the result has shape %s instead of %s" % (list(result.shape), list(reference.shape)))
-    apart = numpy.where(numpy.isfinite(result), numpy.abs(result - reference), 0.0)
-    scale = float(numpy.abs(reference).max())
-    worst = numpy.unravel_index(int(apart.argmax()), apart.shape)
-    return {
-        "elements": int(result.size),
-        "max-abs": number(apart[worst]),
-        "max-rel": number(apart[worst] / scale if scale else apart[worst]),
-        "worst": [int(one) for one in worst],
-        "beyond": int((apart > REQUEST["tolerances"][element] * (scale or 1.0)).sum()),
-        "nan": int(numpy.isnan(result).sum()),
-        "inf": int(numpy.isinf(result).sum()),
-    }
 
 
 def stored(model, weights):

@@ -1,14 +1,10 @@
 """Loads MLX and finds the device. Its text follows that of protocol.py, and stands before each probe of MLX."""
 
-at("import")
-try:
+with loading():
     import mlx.core as mx
     import mlx.nn as nn
     import mlx.optimizers as optim
     from mlx.utils import tree_flatten, tree_map
-except BaseException as error:  # A library that cannot be loaded comes as anything.
-    say("cannot-load", error=text_of(error))
-    done()
 
 DEVICE = REQUEST["device"]
 HERE = mx.cpu

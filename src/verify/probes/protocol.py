@@ -3,6 +3,7 @@
 Runs in any Python from 3.8 on and imports the standard library alone. It knows how to speak, not what to ask.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -66,6 +67,17 @@ def at(id, element=None, round=0):
     if element:
         said["type"] = element
     say("at", **said)
+
+
+@contextlib.contextmanager
+def loading():
+    """Loads a framework; where that fails, says why and ends. A library that cannot be loaded comes as anything."""
+    at("import")
+    try:
+        yield
+    except BaseException as error:
+        say("cannot-load", error=text_of(error))
+        done()
 
 
 def begin(id, element=None, round=0):

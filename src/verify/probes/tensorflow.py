@@ -1,5 +1,5 @@
-"""Asks TensorFlow, with or without the Metal plugin. Its text follows those of tensorflow_device.py and
-tensorflow_operators.py.
+"""Asks TensorFlow, with or without the Metal plugin. Its text follows those of tensorflow_device.py,
+compared.py and tensorflow_operators.py.
 
 A case is computed on the device in the type that is asked, and on the CPU in float64 with the same numbers. Operations
 that have no kernel for the device run on the CPU by themselves; where a result lies tells that.
@@ -144,27 +144,6 @@ def unsupported(error):
     if isinstance(error, tf.errors.InvalidArgumentError) and re.search("No OpKernel|not allowed|not supported", str(error)):
         return "no-operation"
     return None
-
-
-def compared(element, result, reference):
-    """How far a result is from its reference."""
-    if result.shape != reference.shape:
-        return dict(error="the result has shape %s instead of %s" % (list(result.shape), list(reference.shape)))
-    finite = numpy.isfinite(reference)
-    scale = float(numpy.abs(reference[finite]).max(initial=0.0))
-    apart = numpy.where(finite & numpy.isfinite(result), numpy.abs(result - numpy.where(finite, reference, 0)), 0.0)
-    apart = numpy.nan_to_num(apart, nan=0.0, posinf=0.0)
-    worst = numpy.unravel_index(int(apart.argmax()), apart.shape)
-    most = float(apart[worst])
-    return {
-        "elements": int(result.size),
-        "max-abs": number(most),
-        "max-rel": number(most / scale if scale else most),
-        "worst": [int(one) for one in worst],
-        "beyond": int((apart > REQUEST["tolerances"][element] * (scale or 1.0)).sum()),
-        "nan": int((numpy.isnan(result) & ~numpy.isnan(reference)).sum()),
-        "inf": int((numpy.isinf(result) & ~numpy.isinf(reference)).sum()),
-    }
 
 
 def on_device(tensor):

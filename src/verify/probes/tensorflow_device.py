@@ -5,13 +5,9 @@ stands before each probe of TensorFlow.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 os.environ["KERAS_BACKEND"] = "tensorflow"
 
-at("import")
-try:
+with loading():
     import numpy
     import tensorflow as tf
-except BaseException as error:  # A plugin that cannot be loaded comes as anything.
-    say("cannot-load", error=text_of(error))
-    done()
 
 DEVICE = REQUEST["device"]
 THERE = "/CPU:0" if DEVICE == "cpu" else "/GPU:0"

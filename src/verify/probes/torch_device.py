@@ -1,12 +1,8 @@
 """Loads torch and finds the device. Its text follows that of protocol.py, and stands before each probe of torch."""
 
-at("import")
-try:
+with loading():
     import torch
     import torch.nn.functional as F
-except BaseException as error:  # A library that cannot be loaded comes as anything.
-    say("cannot-load", error=text_of(error))
-    done()
 
 DEVICE = REQUEST["device"]
 

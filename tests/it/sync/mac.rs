@@ -168,7 +168,8 @@ fn a_mac_is_told_how_its_gpu_stands() {
             word,
             ..macml::verify::Verdict::not_run(ProbeKind::Python, Framework::Torch, device, sentence)
         };
-        let answers = vec![verify::Answer { verdict, installed: None, known: Vec::new(), tried: Vec::new() }];
+        let (known, tried) = (Vec::new(), Vec::new());
+        let answers = vec![verify::Answer { verdict, installed: None, known, tried, late: false }];
         let locked = verify::Locked { folder: &folder, lockfile: &locked, entry, content: &content, host: Some(&mac) };
         verify::keep(&locked, &verify::Outcome { answers, left_out: None }, 1_700_000_000).unwrap()
     };

@@ -29,6 +29,16 @@ fn good() -> Vec<Event> {
     recorded("torch-2.13.0-linux-cpu.ok")
 }
 
+/// Puts a release of torch into an answer.
+fn of_release(mut events: Vec<Event>, release: &str) -> Vec<Event> {
+    for event in &mut events {
+        if let Event::Hello(hello) = event {
+            hello.versions.insert("torch".into(), release.into());
+        }
+    }
+    events
+}
+
 fn lines(events: &[Event]) -> String {
     events.iter().map(|event| event.to_line() + "\n").collect()
 }

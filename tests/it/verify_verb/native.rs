@@ -5,7 +5,7 @@ use std::path::Path;
 use macml::verify::protocol::{Event, ProbeKind};
 use serde_json::json;
 
-use super::{Prefix, good, lines, program};
+use super::{Prefix, good, lines, of_release, program};
 use crate::support::terminal::play;
 
 /// What the native probe would answer on a processor.
@@ -21,13 +21,7 @@ fn native() -> Vec<Event> {
 
 /// Makes an environment with a torch that a probe could be built against, whose Python answers well.
 fn prefix(release: &str) -> Prefix {
-    let mut events = good();
-    for event in &mut events {
-        if let Event::Hello(hello) = event {
-            hello.versions.insert("torch".into(), release.into());
-        }
-    }
-    let prefix = Prefix::answering(release, &events, "");
+    let prefix = Prefix::answering(release, &of_release(good(), release), "");
     let suffix = if cfg!(target_os = "macos") { "dylib" } else { "so" };
     let site = prefix.site();
     let libraries = ["torch_cpu", "torch", "c10"].map(|name| format!("torch/lib/lib{name}.{suffix}"));
@@ -168,14 +162,8 @@ fn what_cannot_be_built_is_told_with_the_reason() {
 /// A row of a tch that was not made for its torch says so wherever it is used.
 #[test]
 fn an_experimental_probe_says_so() {
-    let mut events = native();
-    for event in &mut events {
-        if let Event::Hello(hello) = event {
-            hello.versions.insert("torch".into(), "2.15.0".into());
-        }
-    }
     let prefix = prefix("2.15.0");
-    let path = with_tools(&prefix, &events);
+    let path = with_tools(&prefix, &of_release(native(), "2.15.0"));
     let run = prefix.verify_with(&[("PATH", &path)], &["--native", "--device", "cpu"]);
     run.says(0, &["note: experimental: tch 0.26 was not made for torch 2.15"]);
 }

@@ -9,19 +9,14 @@ use std::path::PathBuf;
 use macml::verify::protocol::{Device, Event};
 use macml::verify::{Record, Standing, Word};
 
-use super::{good, lines};
+use super::{good, lines, of_release};
 use crate::support::published::{Published, Rel};
 use crate::support::server::FakeIndex;
 use crate::sync::{Here, manifest};
 
 /// A torch of this version that answers so.
 fn torch(version: &str, events: &[Event]) -> Rel {
-    let mut events = events.to_vec();
-    for event in &mut events {
-        if let Event::Hello(hello) = event {
-            hello.versions.insert("torch".into(), version.into());
-        }
-    }
+    let events = of_release(events.to_vec(), version);
     let answer = "import __main__, os\n\
                   path = os.path.join(os.path.dirname(__file__), 'answer')\n\
                   with open(path, encoding='utf-8') as file: __main__.SPEAKER.write(file.read())\n\

@@ -167,7 +167,7 @@ impl Ground {
         })?;
         let folder = |kind| context.env.folder(kind).map(|folder| folder.join("macml"));
         Ok(Self {
-            project: Path::new(&project.source.name).parent().unwrap_or(&context.cwd).to_owned(),
+            project: project.folder().to_owned(),
             declared: project.manifest.envs.iter().map(|env| env.name.clone()).collect(),
             home: context.env.home().map(PathBuf::from),
             data: folder(Folder::Data),

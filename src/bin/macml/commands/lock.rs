@@ -130,8 +130,7 @@ fn solve(args: &LockArgs, context: &Context, draw: &Arc<Draw>) -> Result<Outcome
     let mut outcome = outcome.map_err(|error| CommandError::from_pipeline(error, context))?;
     if outcome.answers.iter().any(|answer| answer.origin == AnswerOrigin::Solved) {
         let config = serving(&config, &outcome.project.manifest);
-        let folder = Path::new(&outcome.project.source.name).parent().unwrap_or(&context.cwd);
-        outcome.findings.extend(index::foreign_settings(&config, folder));
+        outcome.findings.extend(index::foreign_settings(&config, outcome.project.folder()));
     }
     Ok(outcome)
 }

@@ -339,7 +339,7 @@ fn blank(subject: &Subject, circumstances: Circumstances, memory: Option<u64>) -
 /// Reads the runs of the environment, and tells of lines that are none.
 fn history(inside: &Inside, printer: &Printer) -> Result<History, CommandError> {
     let env = &inside.place.env;
-    let history = History::read(inside.folder(), env).map_err(CommandError::from_disk)?;
+    let history = History::read(inside.project.folder(), env).map_err(CommandError::from_disk)?;
     for unread in &history.unread {
         let what = match unread.version {
             Some(version) if version != Run::VERSION => format!("was written by another macml (form {version})"),
@@ -352,7 +352,7 @@ fn history(inside: &Inside, printer: &Printer) -> Result<History, CommandError> 
 
 /// Keeps a run, and returns where.
 fn keep(inside: &Inside, run: &Run, printer: &Printer) -> Result<PathBuf, CommandError> {
-    let project = inside.folder();
+    let project = inside.project.folder();
     let mut waiting = || printer.aside("waiting for another macml that keeps a run\n");
     History::add(project, run, &mut waiting).map_err(CommandError::from_disk)?;
     Ok(History::path(project, &run.env))

@@ -178,7 +178,7 @@ fn tables(
         project.findings.iter().for_each(|finding| printer.aside(&(render::finding(finding, Some(&source)) + "\n")));
     }
     let (manifest, envs) = args.asked(project.as_ref(), context)?;
-    let folder = project.as_ref().and_then(|project| Path::new(&project.source.name).parent()).unwrap_or(&context.cwd);
+    let folder = project.as_ref().map_or(&*context.cwd, Project::folder);
     let mut questions = Vec::new();
     for env in envs {
         questions.push(args.question(&manifest, folder, env, context)?);

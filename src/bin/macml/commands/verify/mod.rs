@@ -27,7 +27,6 @@ use macml::pipeline::verify::Probes;
 use macml::sys::fs::FsError;
 use macml::target::Platform;
 use macml::verify::Class;
-use macml::verify::Problem;
 use macml::verify::Subject;
 use macml::verify::Word;
 use macml::verify::framework_of;
@@ -317,7 +316,7 @@ fn as_locked(inside: &Inside, args: &InsideArgs, context: &Context, printer: &Pr
     }
     let stamp = inside.generation.stamp().ok().flatten()?;
     let platform = stamp.platform.parse::<Platform>().ok()?;
-    let lockfile = verify::lock_in(inside.folder()).ok().flatten()?;
+    let lockfile = verify::lock_in(inside.project.folder()).ok().flatten()?;
     let entry = lockfile.env(&inside.place.env, platform)?;
     let locked = entry.packages.iter().map(|one| (one.name.to_string(), one.version.to_string()));
     let built = stamp.packages.iter().map(|one| (one.name.clone(), one.version.clone()));
@@ -329,7 +328,7 @@ fn as_locked(inside: &Inside, args: &InsideArgs, context: &Context, printer: &Pr
 fn keep(inside: &Inside, as_locked: Option<&AsLocked>, host: Option<&Host>, outcome: &Outcome) -> NotKept {
     let entry = as_locked.and_then(|one| Some((one, one.lockfile.env(&inside.place.env, one.platform)?)));
     let Some((AsLocked { lockfile, stamp, .. }, entry)) = entry else { return NotKept::NotAsLocked };
-    let locked = Locked { folder: inside.folder(), lockfile, entry, content: &stamp.content, host };
+    let locked = Locked { folder: inside.project.folder(), lockfile, entry, content: &stamp.content, host };
     let now = amount::since_1970(SystemTime::now());
     match verify::keep(&locked, outcome, now) {
         Ok(Kept::Written) => NotKept::Kept,
@@ -349,9 +348,7 @@ fn hints(args: &VerifyArgs, subject: &Subject, outcome: &Outcome, host: Option<&
     if word == Word::NotVisible && host.is_some() && !args.if_possible {
         hints.push("run it in a terminal of this Mac itself; `--if-possible` makes no failure of it".to_owned());
     }
-    let late =
-        |problem: &Problem| problem.word == Word::Incomplete && problem.sentence.contains(" not begun, because ");
-    if outcome.answers.iter().any(|answer| answer.verdict.problems.iter().any(late)) {
+    if outcome.answers.iter().any(|answer| answer.late) {
         hints.push(format!("`--timeout` gives each process more than these {} s", args.timeout));
     }
     let native = outcome

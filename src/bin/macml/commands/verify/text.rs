@@ -10,7 +10,6 @@ use macml::pipeline::verify::Unfit;
 use macml::verify::Verdict;
 use macml::verify::Word;
 use macml::verify::protocol::Device;
-use macml::verify::protocol::ProbeKind;
 
 use super::Done;
 use super::FORGIVEN;
@@ -90,12 +89,9 @@ fn line(answer: &Answer) -> String {
     let ok = verdict.word == Word::Ok;
     let version = verdict.version.clone().or_else(|| installed.as_ref().map(ToString::to_string));
     let version = version.map(|version| format!(" {version}")).unwrap_or_default();
-    let probe = match verdict.probe {
-        ProbeKind::Native => "natively",
-        ProbeKind::Python => "through Python",
-    };
     let device = verdict.device_name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
-    let mut parts = vec![format!("{}{version} {probe} on {}{device}", verdict.framework, verdict.device)];
+    let mut parts =
+        vec![format!("{}{version} {} on {}{device}", verdict.framework, verdict.probe.way(), verdict.device)];
     if verdict.compared > 0 {
         parts.push(format!("{} compared", verdict.compared));
         let largest = verdict.largest.iter().map(|(element, one)| format!("{element} {:.1e}", one.error));
