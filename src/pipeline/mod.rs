@@ -3,6 +3,7 @@
 //! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
 
 pub mod bundle;
+pub mod check;
 pub mod ops;
 pub mod sync;
 mod told;

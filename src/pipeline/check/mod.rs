@@ -1,0 +1,12 @@
+//! Proof, without a Mac, that an environment is the locked one and that its libraries load together.
+//!
+//! ```text
+//! macml.lock, a lock of another tool, a folder -> Set for each Mac -> facts of its wheels ─> libraries ─┐
+//!     └─> does it answer macml.toml      └─> environment against lock  └─> knowledge, index ────────────┴─> Parts
+//! ```
+
+pub mod part;
+pub mod set;
+
+pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
+pub use set::{Declared, File, Mac, NotAMac, Release, Set};
