@@ -28,6 +28,7 @@ use macml::verify::protocol::Framework;
 
 use crate::amount;
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::context::Drawing;
 use crate::destination;
@@ -107,9 +108,8 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     inside: InsideArgs,
 
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// The load for each processor from which on times say little.
@@ -140,7 +140,7 @@ enum Answer {
 
 /// Runs the verb.
 pub(crate) fn run(args: &BenchArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };

@@ -30,6 +30,7 @@ use macml::target::MacosVersion;
 use macml::target::PythonMinor;
 
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
 use crate::context::Context;
 use crate::context::serving;
 use crate::destination;
@@ -92,9 +93,8 @@ pub(crate) struct MatrixArgs {
     #[arg(long, value_name = "NAME|URL")]
     mirror: Vec<String>,
 
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// `--gpu`.
@@ -117,12 +117,12 @@ fn pythons(text: &str) -> Result<Specifiers, String> {
 
 /// Runs the verb.
 pub(crate) fn run(args: &MatrixArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
     let page_only = args.html.as_deref() == Some(Path::new("-"));
-    if page_only && args.output_format == Some(FormatArg::Json) {
+    if page_only && args.output.format == Some(FormatArg::Json) {
         return CommandError::usage("`--html -` and JSON cannot both go to stdout")
             .hint("give the page a file: `--html FILE`")
             .show(printer);

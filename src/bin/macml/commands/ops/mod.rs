@@ -25,6 +25,8 @@ use macml::progress::Progress;
 
 use crate::amount;
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
+use crate::args::ReachArgs;
 use crate::context;
 use crate::context::Context;
 use crate::context::serving;
@@ -77,17 +79,11 @@ pub(crate) struct OpsArgs {
     #[arg(long, conflicts_with = "asked")]
     all: bool,
 
-    /// Use what the cache has and ask no index [env: MACML_OFFLINE]
-    #[arg(long)]
-    offline: bool,
+    #[command(flatten)]
+    reach: ReachArgs,
 
-    /// Fetch through this mirror, tuna, ustc, aliyun, nju, sjtug or an address; may be repeated [env: MACML_MIRROR]
-    #[arg(long, value_name = "NAME|URL")]
-    mirror: Vec<String>,
-
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// What was asked about in one word of the command line.
@@ -102,7 +98,7 @@ pub(crate) struct Answer {
 
 /// Runs the verb.
 pub(crate) fn run(args: &OpsArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
@@ -150,7 +146,7 @@ pub(crate) fn run(args: &OpsArgs, context: &Context, printer: &Printer) -> ExitC
 }
 
 fn answer(args: &OpsArgs, context: &Context, draw: &Arc<Draw>) -> Result<(Tables, Vec<Answer>), CommandError> {
-    let config = context.config(args.offline, &args.mirror)?;
+    let config = context.config(args.reach.offline, &args.reach.mirror)?;
     let is_name = |word: &str| !operators::readings(word).is_empty();
     let words = args.asked.iter().map(|word| Word::read(word, &is_name, context)).collect::<Result<Vec<_>, _>>()?;
     let job = OpsJob {

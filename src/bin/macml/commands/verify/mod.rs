@@ -40,6 +40,7 @@ use macml::verify::protocol::ProbeKind;
 
 use crate::amount;
 use crate::args::FormatArg;
+use crate::args::OutputArgs;
 use crate::commands::sync;
 use crate::context;
 use crate::context::Context;
@@ -114,9 +115,8 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
 
-    /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
-    #[arg(long, value_name = "FORMAT", value_enum)]
-    output_format: Option<FormatArg>,
+    #[command(flatten)]
+    output: OutputArgs,
 }
 
 /// What a run came to.
@@ -179,7 +179,7 @@ impl Done {
 
 /// Runs the verb.
 pub(crate) fn run(args: &VerifyArgs, context: &Context, printer: &Printer) -> ExitCode {
-    let format = match context.format(args.output_format) {
+    let format = match context.format(args.output.format) {
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
