@@ -9,8 +9,8 @@ use crate::target::{MacosVersion, Platform};
 
 pub use crate::target::Gpu;
 
-/// A valid macml.toml.
-#[derive(Clone, PartialEq, Debug)]
+/// A valid macml.toml; the default one names nothing, as where there is no project.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Manifest {
     /// `[project] name`, or the folder's name.
     pub name: String,

@@ -231,15 +231,7 @@ impl MatrixArgs {
             }
             None => matrix::STACKS.iter().map(|stack| set(stack)).collect::<Result<_, _>>()?,
         };
-        let none = || Manifest {
-            name: String::new(),
-            requires_macml: None,
-            paths: Vec::new(),
-            envs: Vec::new(),
-            indexes: Vec::new(),
-            run_env: std::collections::BTreeMap::new(),
-        };
-        let mut manifest = project.map_or_else(none, |project| project.manifest.clone());
+        let mut manifest = project.map_or_else(Manifest::default, |project| project.manifest.clone());
         manifest.envs.clone_from(&envs);
         Ok((manifest, envs))
     }
