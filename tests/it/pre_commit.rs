@@ -18,7 +18,7 @@ fn read(file: &str) -> String {
 }
 
 fn ids(text: &str) -> Vec<&str> {
-    text.lines().filter_map(|line| line.trim().strip_prefix("- id: ")).collect()
+    text.lines().filter_map(|line| line.trim().strip_prefix("- id: ")?.split(' ').next()).collect()
 }
 
 #[test]
