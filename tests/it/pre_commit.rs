@@ -123,7 +123,7 @@ fn pre_commit_runs_the_hooks() {
     assert!(!passed && text.contains("told by macml"), "{text}");
     assert_eq!(project.called().as_deref(), Some("check\n--lock\nuv.lock\n--macos\n14.0\n--chip\nm1\n"));
 
-    // As people try it first; `--ref` since what is not committed would be.
+    // As people try it first.
     let hooks = project.path("hooks");
     let tried = project
         .command("pre-commit", "project")

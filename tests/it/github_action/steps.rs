@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use macml::cache::FACTS;
+
 use super::{ACTION, read};
 use crate::real_answers::live;
 
@@ -58,14 +60,18 @@ fn it_names_what_is_there() {
         }
     }
 
-    let given: BTreeSet<&str> = text
-        .lines()
-        .filter_map(|line| line.trim().split_once(": "))
-        .map(|(name, _)| name)
-        .filter(|name| name.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
-        .collect();
-    assert_eq!(given, BTreeSet::from(["INPUT_ARGS", "INPUT_MACML", "INPUT_WORKING_DIRECTORY", "MACML"]));
-    assert!(given.iter().all(|name| script.contains(name)));
+    let pairs = text.lines().filter_map(|line| line.trim().split_once(": "));
+    let given: Vec<(&str, &str)> =
+        pairs.filter(|(name, _)| name.chars().all(|c| c.is_ascii_uppercase() || c == '_')).collect();
+    assert_eq!(given.len(), 7);
+    for (name, value) in given {
+        let from = match name.strip_prefix("INPUT_") {
+            Some(input) => format!("inputs.{}", input.to_lowercase().replace('_', "-")),
+            None => "steps.find.outputs.macml".to_owned(),
+        };
+        assert_eq!(value, format!("${{{{ {from} }}}}"), "{name}");
+        assert!(script.contains(name), "{name}");
+    }
 
     // As our own runs pin them.
     let runs = read(".github/workflows/ci.yml");
@@ -84,6 +90,7 @@ fn the_readmes_give_it_inputs_that_it_has() {
         let uses: Vec<&str> =
             text.split(&format!("{ACTION}@")).skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
         assert!(!uses.is_empty(), "{file} does not show the action");
+        assert!(text.contains(&format!("/cache/{FACTS}]")), "{file} keeps another folder on GitLab");
         for shown in uses {
             let with = shown.split_once("with:\n").map_or("", |(_, with)| with);
             let given: BTreeSet<&str> = with
@@ -125,6 +132,13 @@ fn it_is_yaml_with_the_keys_that_github_knows() {
         assert!(keys(step).is_subset(&known), "{step}");
         assert_eq!(step["run"].is_string(), step["shell"] == "bash", "{step}");
         assert_ne!(step["run"].is_string(), step["uses"].is_string(), "{step}");
+        let needs: &[&str] = match step["run"].as_str().map_or("", |run| run.strip_prefix(CALL).unwrap()) {
+            "find" => &["INPUT_MACML"],
+            "facts" | "check" => &["INPUT_ARGS", "INPUT_WORKING_DIRECTORY", "MACML"],
+            _ => &[],
+        };
+        let given = step["env"].as_object().map(|env| env.keys().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(given.unwrap_or_default(), needs, "{step}");
     }
     yaml(".github/workflows/ci.yml");
 }
