@@ -101,6 +101,10 @@ mod oracle;
 
 // The binary: arguments, streams, exit codes, JSON.
 mod cli;
+// The action that guards a project on GitHub: its script with made programs, and its steps.
+mod github_action;
+// The hooks for `pre-commit`: what they say, and the real one that runs them (live).
+mod pre_commit;
 // `macml bundle`: the locked wheels as a folder.
 mod bundle;
 // `macml cache`: what counts, what goes, and what must stay.

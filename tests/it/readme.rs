@@ -10,6 +10,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
+use macml::pipeline::check::Word;
+
 use crate::support::real;
 
 const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
@@ -244,6 +246,16 @@ fn only_what_is_the_machine_s_is_overlooked() {
     check(verified, &other.replace("120", "119"), false);
     check(verified, &other.replace("ok", "wrong-numbers"), false);
     check(verified, &other.replace("float32", "float16"), false);
+}
+
+#[test]
+fn every_word_of_a_check_is_told() {
+    for file in FILES {
+        let text = read(file);
+        let untold: Vec<&str> =
+            Word::ALL.iter().map(|word| word.as_str()).filter(|word| !text.contains(&format!("`{word}`"))).collect();
+        assert!(untold.is_empty(), "{file}: {untold:?}");
+    }
 }
 
 #[test]
