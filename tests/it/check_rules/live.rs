@@ -1,5 +1,5 @@
 //! Environments of many projects as macml solves them, judged from the facts of their wheels. Runs when `MACML_LIVE` is set;
-//! all but the smallest, 2 GB, only where that is `full`.
+//! all but the smallest, 50 MB, only where that is `full`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,8 +11,8 @@ use macml::check::rules::{self, Case, Installed};
 use macml::diag::{Finding, Severity};
 use macml::index::download::{Place, Wanted};
 use macml::knowledge::Knowledge;
-use macml::lock::model::{LockedPackage, LockedWheel, Lockfile};
 use macml::lock::ReadOutcome;
+use macml::lock::model::{LockedPackage, LockedWheel, Lockfile};
 use macml::lock::pick::Picker;
 use macml::pep::Sha256;
 use macml::resolve::resolution::Origin;
@@ -23,7 +23,7 @@ use crate::live_index::live;
 use crate::support::real::full;
 use crate::support::real_facts;
 
-/// The lowest macOS of every environment here, and the newest.
+/// The lowest macOS that environments here are judged for, and the newest.
 const MACS: [MacosVersion; 2] = [MacosVersion::new(14, 0), MacosVersion::new(27, 0)];
 
 /// What people ask for together, whether it is small, and what is found: for the lowest macOS and the newest, or only one.
@@ -42,27 +42,80 @@ const fn small(packages: &'static [&'static str], found: &'static [&'static str]
 }
 
 const ASKED: &[Asked] = &[
-    small(&["numpy", "scipy", "scikit-learn", "lightgbm"], &[]),
-    small(&["spacy"], &[]),
+    small(
+        &["numpy", "scipy", "scikit-learn", "lightgbm"],
+        &["note[several-openmp] lightgbm", "warning[library-from-outside] lightgbm"],
+    ),
     small(&["psycopg2-binary", "h5py", "pillow"], &[]),
+    asked(&["spacy"], &[]),
     asked(&["pandas", "pyarrow", "polars", "duckdb"], &[]),
-    asked(&["torch", "torchvision", "torchaudio", "scikit-learn", "matplotlib"], &[]),
-    asked(&["torch", "lightgbm"], &[]),
-    asked(&["torch", "faiss-cpu", "xgboost"], &[]),
-    asked(&["xgboost", "lightgbm", "catboost"], &[]),
+    asked(
+        &["torch", "torchvision", "torchaudio", "scikit-learn", "matplotlib"],
+        &["note[several-openmp] scikit-learn"],
+    ),
+    // The only errors: what takes Homebrew's runtime beside that of `torch` from 2.11 on.
+    asked(&["torch", "lightgbm"], &["error[several-openmp] lightgbm", "warning[library-from-outside] lightgbm"]),
+    asked(
+        &["torch", "faiss-cpu", "xgboost"],
+        &[
+            "error[several-openmp] xgboost",
+            "warning[library-from-outside] xgboost",
+            "warning[several-openmp] faiss-cpu",
+        ],
+    ),
+    asked(
+        &["torch==2.9.*", "lightgbm", "xgboost"],
+        &[
+            "note[several-openmp] lightgbm",
+            "note[several-openmp] xgboost",
+            "warning[library-from-outside] lightgbm",
+            "warning[library-from-outside] xgboost",
+        ],
+    ),
+    asked(
+        &["xgboost", "lightgbm", "catboost"],
+        &["warning[library-from-outside] lightgbm", "warning[library-from-outside] xgboost"],
+    ),
     asked(&["transformers", "tokenizers", "safetensors", "sentencepiece", "accelerate"], &[]),
+    asked(&["sentence-transformers", "faiss-cpu"], &["warning[several-openmp] faiss-cpu"]),
+    // Both bring FFmpeg.
     asked(&["opencv-python", "av"], &[]),
+    asked(
+        &["torch", "torchcodec", "av", "opencv-python"],
+        &["note[load-order] torchcodec", "warning[library-from-outside] torchcodec"],
+    ),
     asked(&["jax", "jaxlib"], &[]),
     asked(&["mlx", "mlx-lm"], &[]),
-    asked(&["coremltools", "torch"], &[]),
+    asked(&["coremltools", "torch"], &["note[undecided] coremltools"]),
     asked(&["tensorflow==2.18.*", "tensorflow-metal"], &[]),
     asked(&["tensorflow"], &[]),
     asked(&["onnxruntime", "faiss-cpu"], &[]),
     asked(&["pymupdf", "grpcio", "lxml", "cryptography"], &[]),
-    asked(&["numba", "llvmlite", "librosa", "soundfile"], &[]),
+    asked(&["numba", "llvmlite", "librosa", "soundfile"], &["note[library-from-outside] numba"]),
+    asked(&["torch", "numba"], &["note[library-from-outside] numba"]),
+    asked(&["pymc", "statsmodels", "gensim"], &["note[library-from-outside] numba"]),
     asked(&["shapely", "pyproj", "rasterio", "fiona"], &[]),
-    asked(&["jupyterlab", "pyzmq", "ipykernel"], &[]),
+    asked(&["jupyterlab", "pyzmq", "ipykernel"], &["note[macos-above-floor] debugpy on 14.0"]),
     asked(&["numpy<2", "pandas<2.3", "scipy<1.14", "numexpr", "tables"], &[]),
+    asked(&["faster-whisper", "torch"], &[]),
+    asked(&["mediapipe"], &[]),
+    asked(&["ultralytics"], &[]),
+    asked(&["pyqt6", "vtk", "pygame"], &["note[undecided] pygame", "warning[library-from-outside] pyqt6-qt6"]),
+    asked(&["cvxpy", "ortools", "highspy"], &[]),
+    asked(&["rdkit", "biopython", "pysam"], &[]),
+    asked(&["netcdf4", "xarray", "h5py", "zarr"], &[]),
+    asked(&["ray", "duckdb", "deltalake"], &[]),
+    asked(&["open3d"], &["warning[library-from-outside] open3d"]),
+    asked(&["playwright", "pyinstaller", "ruff", "cmake"], &[]),
+    asked(
+        &["paddlepaddle"],
+        &[
+            "note[load-order] paddlepaddle",
+            "warning[library-from-outside] paddlepaddle",
+            "warning[macos-above-floor] paddlepaddle on 14.0",
+        ],
+    ),
+    asked(&["imagecodecs", "pyvips", "wand", "cairosvg"], &[]),
 ];
 
 /// Writes a manifest for what is asked for, and locks it.
@@ -103,7 +156,7 @@ fn files(lock: &Lockfile, macos: MacosVersion) -> Vec<(&LockedPackage, &LockedWh
 
 fn wanted(package: &LockedPackage, wheel: &LockedWheel) -> Wanted {
     let Origin::Index(index) = &package.origin else { panic!("{} is from no index", package.name) };
-    let place = Place::Index(index.clone().into());
+    let place = Place::Index(index.clone());
     Wanted { place, wheel: wheel.file.clone(), size: wheel.size, sha256: wheel.sha256 }
 }
 
@@ -135,21 +188,19 @@ fn short(finding: &Finding, lock: &Lockfile) -> String {
         Severity::Note => "note",
     };
     let named = finding.message.split('`').skip(1).step_by(2);
-    let package = named.filter(|word| lock.packages.iter().any(|one| one.name.as_str() == *word)).next();
-    format!("{severity}[{}] {}", finding.code, package.unwrap_or("?"))
+    let mut packages = named.filter(|word| lock.packages.iter().any(|one| one.name.as_str() == *word));
+    format!("{severity}[{}] {}", finding.code, packages.next().unwrap_or("?"))
 }
 
 /// Judges a lock for the lowest macOS and the newest; what is found on one only says on which.
 fn found(what: &str, lock: &Lockfile) -> Vec<String> {
-    let mut wanted_: BTreeMap<Sha256, Wanted> = BTreeMap::new();
+    let mut wheels: BTreeMap<Sha256, Wanted> = BTreeMap::new();
     for macos in MACS {
-        wanted_.extend(files(lock, macos).into_iter().map(|(package, wheel)| (wheel.sha256, wanted(package, wheel))));
+        wheels.extend(files(lock, macos).into_iter().map(|(package, wheel)| (wheel.sha256, wanted(package, wheel))));
     }
-    let by_name: BTreeMap<String, Sha256> =
-        wanted_.values().map(|one| (one.wheel.to_string(), one.sha256)).collect();
     let mut facts = BTreeMap::new();
-    let fetched = real_facts::each(&wanted_.into_values().collect::<Vec<_>>(), |wheel, read| {
-        facts.insert(by_name[&wheel.to_string()], read);
+    let fetched = real_facts::each(&wheels.into_values().collect::<Vec<_>>(), |wheel, read| {
+        facts.insert(wheel.sha256, read);
     });
     let images: usize = facts.values().map(|facts: &WheelFacts| facts.images.len()).sum();
     eprintln!(
@@ -158,11 +209,11 @@ fn found(what: &str, lock: &Lockfile) -> Vec<String> {
         fetched.wheels,
         fetched.bytes / 1_000_000
     );
-    let mut all: BTreeMap<String, Vec<MacosVersion>> = BTreeMap::new();
+    let mut told_on: BTreeMap<String, Vec<MacosVersion>> = BTreeMap::new();
     for macos in MACS {
         for finding in judged(lock, macos, &facts) {
             eprintln!("  on {macos}: {}", told(&finding).replace('\n', "\n    "));
-            all.entry(short(&finding, lock)).or_default().push(macos);
+            told_on.entry(short(&finding, lock)).or_default().push(macos);
         }
     }
     let line = |(short, mut on): (String, Vec<MacosVersion>)| {
@@ -170,7 +221,7 @@ fn found(what: &str, lock: &Lockfile) -> Vec<String> {
         on.dedup();
         if both { short } else { format!("{short} on {}", on[0]) }
     };
-    all.into_iter().map(line).collect()
+    told_on.into_iter().map(line).collect()
 }
 
 /// Says what is found otherwise than expected.
@@ -194,8 +245,13 @@ fn environments_of_many_projects() {
 }
 
 /// The examples that we show, and what is found of what is locked for them.
-const EXAMPLES: [(&str, &[&str]); 5] =
-    [("pytorch", &[]), ("tensorflow", &[]), ("mlx", &[]), ("coreml", &[]), ("science", &[])];
+const EXAMPLES: [(&str, &[&str]); 5] = [
+    ("pytorch", &[]),
+    ("tensorflow", &[]),
+    ("mlx", &[]),
+    ("coreml", &["note[undecided] coremltools"]),
+    ("science", &[]),
+];
 
 #[test]
 fn examples() {

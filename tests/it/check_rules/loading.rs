@@ -216,6 +216,22 @@ fn a_library_that_something_else_must_load_first() {
         ),
         "{told:?}"
     );
+    // As torchcodec's: the package opens one after the other.
+    let part = |path: &str, name: &str| dylib(path, &format!("@rpath/{name}.dylib"));
+    let set = wheel("a-1.0-cp312-cp312-macosx_12_0_arm64")
+        .with(part("a/libcore4.dylib", "libcore4"))
+        .with(part("a/libops4.dylib", "libops4").needs("@rpath/libcore4.dylib"))
+        .with(part("a/libcore5.dylib", "libcore5"))
+        .with(part("a/libops5.dylib", "libops5").needs("@rpath/libcore5.dylib"));
+    check(
+        &[set],
+        &[
+            "note[load-order]: `a/libops4.dylib` and another image of `a` 1.0 find a library of the package itself only where \
+             that was loaded before",
+            "  what must be loaded before is `a/libcore4.dylib` and `a/libcore5.dylib`",
+            "  = nothing is to be done: the package opens them itself; opened by hand the image fails with `Library not loaded`",
+        ],
+    );
     let one = dylib("a/libone.dylib", "@rpath/libone.dylib").needs("@rpath/libtwo.dylib");
     let user = |path: &str, rpath: &str| module(path).needs("@loader_path/libone.dylib").rpath(rpath);
     let copy = |path: &str| dylib(path, "@rpath/libtwo.dylib");

@@ -65,7 +65,8 @@ fn what_another_distribution_opens_is_judged_as_that_opens_it() {
     };
     half().with("whole", [core().image()]).requires("half").check(&[]);
     // By themselves, and where the other cannot be loaded, they are judged all the same.
-    let alone = "warning: `@rpath/libtwo.dylib` is found for `a/lib/libone.dylib` only after `a/lib/libtwo.dylib` was loaded";
+    let alone =
+        "warning: `@rpath/libtwo.dylib` is found for `a/lib/libone.dylib` only after `a/lib/libtwo.dylib` was loaded";
     half().check(&[alone]);
     let other = core().but(|slice| slice.rpaths.clear());
     half().with("whole", [other.image()]).requires("half").check(&[

@@ -1,6 +1,7 @@
 //! What is kept for tests and what is known of macOS and CPython, read anew from where it is from. Runs when `MACML_LIVE` is
-//! set; `full` reads every wheel, 8 GB, of which `rows_come_out_of_real_wheels` by itself needs TWO, and `MACML_BLESS=1` then writes what it read. `MACML_WHEELS` may name a folder that
-//! has wheels already, `MACML_CPYTHONS` libraries of CPython (`libpython3.14.so.1.0`), with `:` between.
+//! set; `full` reads every wheel, 8 GB, of which `rows_come_out_of_real_wheels` by itself needs 2 GB, and `MACML_BLESS=1`
+//! then writes what it read. `MACML_WHEELS` may name a folder that has wheels already, `MACML_CPYTHONS` libraries of CPython
+//! (`libpython3.14.so.1.0`), with `:` between.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -38,7 +39,7 @@ fn each(files: &[&str], mut look: impl FnMut(&str, WheelFacts)) -> Fetched {
         files.iter().for_each(|file| look(file, real_facts::read(&Path::new(&folder).join(file), &name(file))));
         return Fetched::default();
     }
-    real_facts::each(&wanted(files), |wheel, facts| look(&wheel.to_string(), facts))
+    real_facts::each(&wanted(files), |one, facts| look(&one.wheel.to_string(), facts))
 }
 
 /// Finds wheels on the pages of the real index, in their order.
@@ -164,7 +165,8 @@ fn rows_come_out_of_real_wheels() {
         return;
     }
     let has = |file: &str| {
-        let small = file.starts_with("mlx-") || ["mlx_metal-0.29.0-", "mlx_metal-0.29.3-"].iter().any(|one| file.starts_with(one));
+        let small = file.starts_with("mlx-")
+            || ["mlx_metal-0.29.0-", "mlx_metal-0.29.3-"].iter().any(|one| file.starts_with(one));
         small || (full() && MADE_ANEW.contains(&file)) || file.starts_with('(')
     };
     let rows: Vec<Row> = rows().into_iter().filter(|row| has(row.left) && has(row.right)).collect();

@@ -28,9 +28,11 @@ pub(crate) struct Fetched {
 fn reader() -> Sha256 {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check/facts");
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.extend(files.clone().iter().filter(|path| path.is_dir()).flat_map(|folder| {
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
-    }));
+    files.extend(
+        files.clone().iter().filter(|path| path.is_dir()).flat_map(|folder| {
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>()
+        }),
+    );
     files.retain(|path| path.extension().is_some_and(|end| end == "rs"));
     files.sort();
     let texts: Vec<Vec<u8>> = files.iter().map(|path| std::fs::read(path).unwrap()).collect();
@@ -62,7 +64,7 @@ pub(crate) fn read(path: &Path, name: &WheelName) -> WheelFacts {
 }
 
 /// Hands on the facts of wheels, one after the other, and says what was fetched for that.
-pub(crate) fn each(wanted: &[Wanted], mut look: impl FnMut(&WheelName, WheelFacts)) -> Fetched {
+pub(crate) fn each(wanted: &[Wanted], mut look: impl FnMut(&Wanted, WheelFacts)) -> Fetched {
     // One at a time, since several tests look at the same wheels.
     static FETCHING: Mutex<()> = Mutex::new(());
     let _fetching = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +72,7 @@ pub(crate) fn each(wanted: &[Wanted], mut look: impl FnMut(&WheelName, WheelFact
     let (there, missing): (Vec<_>, Vec<_>) =
         wanted.iter().cloned().partition(|one| matches!(kept.get(one.sha256), Ok(Some(_))));
     for one in there {
-        look(&one.wheel, kept.get(one.sha256).unwrap().unwrap());
+        look(&one, kept.get(one.sha256).unwrap().unwrap());
     }
     let config = Config { cache_dir: Some(cache()), ..Config::new(Env::capture().unwrap()) };
     let mut rest = &missing[..];
@@ -93,7 +95,7 @@ pub(crate) fn each(wanted: &[Wanted], mut look: impl FnMut(&WheelName, WheelFact
             kept.put(one.sha256, &facts).unwrap();
             fetched.wheels += 1;
             fetched.bytes += one.size;
-            look(&one.wheel, facts);
+            look(one, facts);
         }
         rest = after;
     }
