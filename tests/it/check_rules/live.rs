@@ -115,6 +115,9 @@ const ASKED: &[Asked] = &[
             "warning[macos-above-floor] paddlepaddle on 14.0",
         ],
     ),
+    // Each has libraries for Intel beside its own, which nothing needs.
+    asked(&["debugpy==1.8.11"], &["note[wrong-architecture] debugpy"]),
+    asked(&["paddlepaddle==2.6.*"], &["warning[wrong-architecture] paddlepaddle"]),
     asked(&["imagecodecs", "pyvips", "wand", "cairosvg"], &[]),
 ];
 

@@ -149,6 +149,31 @@ fn what_is_for_another_processor_or_system() {
     let phone = module("numpy/_a.so").but(|slice| slice.build.as_mut().unwrap().platform = Platform::Other(2));
     let phone = told(&[numpy().with(phone)]);
     assert!(phone[0].starts_with("error[wrong-architecture]: `numpy/_a.so` of `numpy` 2.3.5 is for another system"));
+    // As debugpy's and paddlepaddle's: nobody imports or needs it.
+    let beside = |path: &str| {
+        let aside = dylib(path, "@rpath/aside").broken(Unloadable::Architecture);
+        told(&[wheel("a-1.0-cp312-cp312-macosx_12_0_arm64").with(aside).with(module("a/_c.so"))])
+    };
+    assert_eq!(
+        beside("a/attach_x86_64.dylib"),
+        [
+            "note[wrong-architecture]: `a/attach_x86_64.dylib` of `a` 1.0 is for x86_64 and not for arm64\n  its name says so, \
+          and no image needs it"
+        ]
+    );
+    let aside = beside("a/libblas.dylib");
+    assert!(
+        aside[0].starts_with("warning[wrong-architecture]: `a/libblas.dylib` of `a` 1.0 is for x86_64"),
+        "{aside:?}"
+    );
+    // One that is needed, and one that is all there is.
+    let library = || dylib("a/libx_x86_64.dylib", "@rpath/libx").broken(Unloadable::Architecture);
+    let user = module("a/_c.so").needs("@loader_path/libx_x86_64.dylib");
+    let needed = told(&[wheel("a-1.0-cp312-cp312-macosx_12_0_arm64").with(library()).with(user)]);
+    assert!(needed.iter().any(|one| one.starts_with("error[wrong-architecture]: `a/libx_x86_64.dylib`")), "{needed:?}");
+    let only = dylib("a/liba.dylib", "@rpath/liba").broken(Unloadable::Architecture);
+    let only = told(&[wheel("a-1.0-py3-none-macosx_12_0_arm64").with(only)]);
+    assert!(only[0].starts_with("error[wrong-architecture]: `a/liba.dylib` of `a` 1.0 is for x86_64"), "{only:?}");
     let excused = "torch-1.10.2-cp39-none-macosx_11_0_arm64";
     let excused = told(&[wheel(excused).with(intel("torch/_dl.cpython-39-darwin.so")).with(module("torch/_C.so"))]);
     assert!(
