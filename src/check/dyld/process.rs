@@ -138,16 +138,9 @@ pub fn simulate<'a>(distributions: &'a [Distribution<'a>], python: PythonMinor) 
     // Who needs less comes first, so that hosts are judged in a process of their own.
     let mut groups: Vec<_> = groups.into_iter().collect();
     groups.sort_by_key(|(before, _)| before.len());
-    for (before, group) in groups {
-        process.unload(&tree, 0);
-        let opened = |at: &usize| &host.roots[*at];
-        for root in before.iter().flat_map(opened) {
-            if !simulation.is_program(root.image) {
-                simulation.open(&mut process, *root);
-            }
-        }
-        let keep = process.loaded.len();
-        for root in group.iter().flat_map(opened) {
+    for (before, group) in &groups {
+        let keep = simulation.prepare(&mut process, before);
+        for root in group.iter().flat_map(|at| &host.roots[*at]) {
             if simulation.is_program(root.image) {
                 let mut own = Process::new(tree.images.len());
                 own.program = Some(root.image);
@@ -159,14 +152,19 @@ pub fn simulate<'a>(distributions: &'a [Distribution<'a>], python: PythonMinor) 
             simulation.check(&process, keep);
             process.unload(&tree, keep);
         }
-        // Whoever is left is needed by nobody that could be loaded, or by each other.
-        for at in &group {
-            for image in (0..tree.images.len()).filter(|image| tree.owners[*image] == *at) {
-                if !simulation.known[image].checked {
-                    simulation.open(&mut process, Root { image, local: true });
-                    simulation.check(&process, keep);
-                    process.unload(&tree, keep);
-                }
+    }
+    // Whoever is left is needed by nobody that could be loaded, of no distribution, or by each other.
+    for (before, group) in &groups {
+        let is_left = |id: &Id| group.contains(&tree.owners[*id]);
+        if !(0..tree.images.len()).any(|id| is_left(&id) && !simulation.known[id].checked) {
+            continue;
+        }
+        let keep = simulation.prepare(&mut process, before);
+        for image in (0..tree.images.len()).filter(is_left) {
+            if !simulation.known[image].checked {
+                simulation.open(&mut process, Root { image, local: true });
+                simulation.check(&process, keep);
+                process.unload(&tree, keep);
             }
         }
     }
@@ -175,6 +173,18 @@ pub fn simulate<'a>(distributions: &'a [Distribution<'a>], python: PythonMinor) 
 }
 
 impl<'a> Simulation<'a, '_> {
+    /// Makes a process in which everything of some distributions was opened, and returns how many images those loaded.
+    fn prepare(&mut self, process: &mut Process<'a>, before: &[usize]) -> usize {
+        let host = self.host;
+        process.unload(self.tree, 0);
+        for root in before.iter().flat_map(|at| &host.roots[*at]) {
+            if !self.is_program(root.image) {
+                self.open(process, *root);
+            }
+        }
+        process.loaded.len()
+    }
+
     fn is_program(&self, image: Id) -> bool {
         self.tree.slice(image).is_some_and(|slice| slice.kind == Kind::Executable)
     }

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use super::image::{Foreign, ForeignFormat, Hook, MetalLibrary, Package, WheelFacts};
 use super::macho::Pages;
 use super::{macho, metal, python};
 use crate::install::{Fault, Unpacked, Wheel, WheelError};
-use crate::pep::Metadata;
+use crate::pep::{Marker, MarkerEnv, Metadata, Truth};
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 
@@ -109,7 +110,8 @@ impl Gathering {
             let text = read_text(size, content)?;
             if let Ok(metadata) = Metadata::parse(&text) {
                 let always = metadata.requires_dist.into_iter().filter(|requirement| {
-                    requirement.marker.as_ref().is_none_or(|marker| marker.mentions_extra().is_empty())
+                    let marker = requirement.marker.as_ref();
+                    marker.is_none_or(|marker| marker.mentions_extra().is_empty() && may_hold_on_macs(marker))
                 });
                 self.facts.requires.extend(always.map(|requirement| requirement.name));
             }
@@ -189,6 +191,21 @@ fn is_metadata(site: &str) -> bool {
     folder.is_some_and(|folder| folder.ends_with(".dist-info") && !folder.contains('/'))
 }
 
+/// Whether a marker holds on some Mac with some Python. Facts are those of a wheel, whatever takes it.
+fn may_hold_on_macs(marker: &Marker) -> bool {
+    const MINORS: RangeInclusive<u64> = 6..=24;
+    let mac = |minor| MarkerEnv {
+        os_name: "posix".to_owned(),
+        sys_platform: "darwin".to_owned(),
+        platform_machine: "arm64".to_owned(),
+        platform_system: "Darwin".to_owned(),
+        platform_release_floor: None,
+        python_version: (3, minor),
+        python_full_version: None,
+    };
+    MINORS.into_iter().any(|minor| marker.evaluate(&mac(minor), &[]) != Truth::Never)
+}
+
 /// Returns the module at the top that a file is the text of: `x/__init__.py` and `x.py` are that of `x`.
 fn module_text(site: &str) -> Option<&str> {
     let name = site.strip_suffix("/__init__.py").or_else(|| site.strip_suffix(".py"))?;
@@ -249,7 +266,9 @@ mod tests {
     fn what_the_host_context_needs() {
         let metadata =
             b"Metadata-Version: 2.1\nName: a\nVersion: 1\nRequires-Dist: Torch>=2\nRequires-Dist: b; extra == 'x'\n\
-            Requires-Dist: c; sys_platform == 'darwin'\n\ntext";
+            Requires-Dist: c; sys_platform == 'darwin'\nRequires-Dist: pywinpty; os_name == 'nt'\n\
+            Requires-Dist: d; python_version == '3.9' and platform_system != 'Linux'\n\
+            Requires-Dist: cuda; platform_system == 'Linux' and python_version > '3'\n\ntext";
         let facts = gathered(&[
             ("a-1.dist-info/METADATA", metadata),
             ("a/__init__.py", b"import torch\nimport a.b\nfrom . import c\n"),
@@ -262,7 +281,7 @@ mod tests {
             ("b/x/METADATA", metadata),
         ]);
         let requires: Vec<String> = facts.requires.iter().map(ToString::to_string).collect();
-        assert_eq!(requires, ["c", "torch"]);
+        assert_eq!(requires, ["c", "d", "torch"]);
         assert_eq!(facts.hooks, BTreeSet::from([Hook::TensorFlow, Hook::Jax]));
         let packages: Vec<(&str, Vec<&str>)> = facts
             .packages

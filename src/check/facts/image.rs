@@ -13,7 +13,7 @@ use crate::pep::PackageName;
 pub struct WheelFacts {
     /// Its Mach-O images, sorted by path.
     pub images: Vec<Image>,
-    /// The distributions that `Requires-Dist` names, whatever their markers, but not those that only extras ask for.
+    /// The distributions that `Requires-Dist` names, but not those that only extras or other systems than macOS ask for.
     pub requires: BTreeSet<PackageName>,
     /// The packages and modules at its top, sorted by name.
     pub packages: Vec<Package>,

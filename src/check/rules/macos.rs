@@ -44,7 +44,9 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         let Some(Minimum { macos, image }) = highest(above) else { continue };
         let (release, all) = (case.release(one.name), one.facts.images.len());
         let message = format!("`{image}` of {release} is built for macOS {macos}, and the lowest is {}", case.macos);
-        let mut finding = Finding::warning(CODE, message);
+        // What runs on every system runs without this image, which mostly is a tool that is seldom taken up.
+        let is_aside = one.wheel.is_some_and(|wheel| wheel.platform_tags().all(|tag| tag == "any"));
+        let mut finding = if is_aside { Finding::note(CODE, message) } else { Finding::warning(CODE, message) };
         if all > 1 {
             finding =
                 finding.noting(format!("{count} of its {all} images are built for a later macOS than {}", case.macos));

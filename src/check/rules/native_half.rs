@@ -14,7 +14,7 @@ use crate::pep::PackageName;
 pub(super) enum Cause<'a> {
     /// Packages for Macs that it requires.
     ForMacs(Vec<&'a PackageName>),
-    /// Packages that it requires, maybe on other systems only.
+    /// Other packages that it requires, maybe with another Python only.
     Required(Vec<&'a PackageName>),
     /// The framework that it plugs into.
     Host(&'static str),

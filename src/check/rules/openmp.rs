@@ -4,10 +4,11 @@
 //! whatever is loaded under the very path that it looks for; where nothing is, a second runtime comes from Homebrew. Both in
 //! one process crash: `torch` from 2.11 on, whose runtime has another install name than before, with what expects
 //! Homebrew's (<https://github.com/pytorch/pytorch/issues/191933>).
-//! Two that each wheel keeps to itself are everyday, and a note.
+//! Two of which wheels keep one to themselves are everyday, and a note: LightGBM and XGBoost are mostly used beside
+//! scikit-learn. So is an image that finds none, since it names no folder: numba then takes other threads.
 
 use super::case::{Case, grouped, listed, slice};
-use super::fits;
+use super::{fits, outside};
 use crate::check::dyld::{Judged, What};
 use crate::check::facts::Ordinal;
 use crate::diag::{Code, Finding, Severity};
@@ -34,6 +35,8 @@ struct Expecting<'a> {
     library: &'a str,
     /// Every path under which it would be found.
     asked: Vec<&'a str>,
+    /// Whether one of them is where people's package managers put libraries.
+    on_the_mac: bool,
 }
 
 pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
@@ -68,7 +71,9 @@ fn expecting<'a>(judged: &'a Judged<'a>) -> Option<Expecting<'a>> {
         let mut names = slice.imports.iter().filter(|import| of_it(import.ordinal));
         let is_openmp = names.any(|import| INTERFACE.iter().any(|prefix| import.name.starts_with(prefix)));
         let asked = std::iter::once(library).chain(tried.iter().map(|tried| tried.path.as_str())).collect();
-        is_openmp.then_some(Expecting { judged, library, asked })
+        let on_the_mac = outside::is_of_a_package_manager(tried)
+            || slice.rpaths.iter().any(|folder| outside::manager(folder).is_some());
+        is_openmp.then_some(Expecting { judged, library, asked, on_the_mac })
     })
 }
 
@@ -76,63 +81,70 @@ fn expecting<'a>(judged: &'a Judged<'a>) -> Option<Expecting<'a>> {
 fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) -> Option<Finding> {
     const CODE: Code = Code::SeveralOpenmp;
     let own = one.judged.distribution;
-    let others: Vec<&Runtime<'_>> = runtimes.iter().filter(|runtime| runtime.distribution != own).collect();
     let is_shared = |runtime: &Runtime<'_>| runtime.install_name.is_some_and(|name| one.asked.contains(&name));
+    // Where no Mac has one, it is that of the set or none at all.
+    let meets = |runtime: &&Runtime<'_>| runtime.distribution != own && (one.on_the_mac || is_shared(runtime));
+    let others: Vec<&Runtime<'_>> = runtimes.iter().filter(meets).collect();
     let is_private = |runtime: &Runtime<'_>| runtime.install_name.is_some_and(|name| name.starts_with(PRIVATE));
     let by_weight = |runtime: &&&Runtime<'_>| (is_shared(runtime), is_private(runtime));
     let runtime = *others.iter().min_by_key(by_weight)?;
     let (release, other) = (case.release(own), case.release(runtime.distribution));
     let image = &one.judged.image.path;
-    let (severity, message) = if is_shared(runtime) {
+    let two = || format!("`{image}` of {release} loads an OpenMP runtime of the Mac beside that of {other}");
+    let (mut finding, crash) = if is_shared(runtime) {
         let order =
             format!("`{image}` of {release} takes the OpenMP runtime of {other} only where that is loaded first");
-        (Severity::Note, order)
+        (Finding::note(CODE, order), None)
+    } else if is_private(runtime) {
+        let crash = known_crash(case, &[own, runtime.distribution]);
+        (if crash.is_some() { Finding::warning(CODE, two()) } else { Finding::note(CODE, two()) }, crash)
     } else {
-        let two = format!("`{image}` of {release} loads an OpenMP runtime of the Mac beside that of {other}");
-        (if is_private(runtime) { Severity::Warning } else { Severity::Error }, two)
+        (Finding::error(CODE, two()), None)
     };
     let name = runtime.install_name.unwrap_or("nothing");
-    let mut finding = match severity {
-        Severity::Error => Finding::error(CODE, message),
-        Severity::Warning => Finding::warning(CODE, message),
-        Severity::Note => Finding::note(CODE, message),
-    };
     finding = finding.noting(format!("it looks for `{}`, and `{}` is called `{name}`", one.library, runtime.image));
-    if severity < Severity::Note {
-        finding = finding.noting(WARNING);
-        let (own, other) = (own, runtime.distribution);
-        let hint = fits::fitting(case, own, other).unwrap_or_else(|| {
-            let called = one.asked.iter().take(2).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(" or ");
-            format!(
-                "keep `{own}` and `{other}` in environments or processes of their own; a release of `{other}` whose \
-                 runtime is called {called} would be shared; or let `{own}` use one thread"
-            )
-        });
-        finding = finding.hinting(hint);
-    } else {
-        finding = finding.hinting(format!("import `{}` before `{own}`", runtime.distribution));
+    if let Some(rule) = crash {
+        finding = finding.noting(rule.brief());
     }
-    Some(finding)
+    if is_shared(runtime) {
+        return Some(finding.hinting(format!("import `{}` before `{own}`", runtime.distribution)));
+    }
+    if finding.severity > Severity::Error {
+        return Some(finding.hinting(EVERYDAY));
+    }
+    let other = runtime.distribution;
+    let hint = fits::fitting(case, own, other).unwrap_or_else(|| {
+        let called = one.asked.iter().take(2).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(" or ");
+        format!(
+            "keep `{own}` and `{other}` in environments or processes of their own; a release of `{other}` whose runtime is \
+             called {called} would be shared; or let `{own}` use one thread"
+        )
+    });
+    Some(finding.noting(WARNING).hinting(hint))
 }
 
 const WARNING: &str = "both in one process crash or compute wrong; `KMP_DUPLICATE_LIB_OK` only silences the message";
+
+const EVERYDAY: &str = "nothing is to be done unless a process that uses several of them at once aborts with `OMP: Error #15` or \
+                        crashes; `KMP_DUPLICATE_LIB_OK` is no cure";
 
 /// Says that several wheels bring a runtime each.
 fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageName]) -> Finding {
     const CODE: Code = Code::SeveralOpenmp;
     let message = format!("{} bring an OpenMP runtime each", listed(owners));
-    let crash = owners.iter().find_map(|owner| case.knowledge.about(owner).find(|rule| is_crash(case, rule, owners)));
-    let mut finding = match crash {
+    let mut finding = match known_crash(case, owners) {
         Some(rule) => Finding::warning(CODE, message).noting(rule.brief()),
         None => Finding::note(CODE, message),
     };
     for runtime in runtimes {
         finding = finding.noting(format!("`{}` of {}", runtime.image, case.release(runtime.distribution)));
     }
-    finding.hinting(
-        "nothing is to be done unless a process that uses several of them at once aborts with `OMP: Error #15` or crashes; \
-         `KMP_DUPLICATE_LIB_OK` is no cure",
-    )
+    finding.hinting(EVERYDAY)
+}
+
+/// Returns what is known of crashes between owners of runtimes.
+fn known_crash<'a>(case: &Case<'a>, owners: &[&PackageName]) -> Option<&'a Rule> {
+    owners.iter().find_map(|owner| case.knowledge.about(owner).find(|rule| is_crash(case, rule, owners)))
 }
 
 /// Whether a rule tells of crashes between owners of runtimes as they are in the set.

@@ -7,7 +7,7 @@ use crate::diag::{Code, Finding};
 
 /// From where a library is expected, the most harmless last.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum From {
+pub(super) enum From {
     /// A package manager: of Homebrew what to install, where the path tells.
     Homebrew(Option<String>),
     MacPorts,
@@ -24,7 +24,8 @@ pub(super) fn is_of_a_package_manager(tried: &[Tried<'_>]) -> bool {
     tried.iter().any(|tried| matches!(manager(&tried.path), Some(From::Homebrew(_) | From::MacPorts)))
 }
 
-fn manager(path: &str) -> Option<From> {
+/// Returns the package manager that puts libraries at a path.
+pub(super) fn manager(path: &str) -> Option<From> {
     if let Some(rest) = path.strip_prefix("/opt/homebrew/").or_else(|| path.strip_prefix("/usr/local/opt/")) {
         let formula = rest.strip_prefix("opt/").or(path.starts_with("/usr/local/").then_some(rest));
         return Some(From::Homebrew(formula.and_then(|rest| rest.split('/').next()).map(str::to_owned)));

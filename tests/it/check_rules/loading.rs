@@ -149,6 +149,31 @@ fn what_is_for_another_processor_or_system() {
     let phone = module("numpy/_a.so").but(|slice| slice.build.as_mut().unwrap().platform = Platform::Other(2));
     let phone = told(&[numpy().with(phone)]);
     assert!(phone[0].starts_with("error[wrong-architecture]: `numpy/_a.so` of `numpy` 2.3.5 is for another system"));
+    // As debugpy's and paddlepaddle's: nobody imports or needs it.
+    let beside = |path: &str| {
+        let aside = dylib(path, "@rpath/aside").broken(Unloadable::Architecture);
+        told(&[wheel("a-1.0-cp312-cp312-macosx_12_0_arm64").with(aside).with(module("a/_c.so"))])
+    };
+    assert_eq!(
+        beside("a/attach_x86_64.dylib"),
+        [
+            "note[wrong-architecture]: `a/attach_x86_64.dylib` of `a` 1.0 is for x86_64 and not for arm64\n  its name says so, \
+          and no image needs it"
+        ]
+    );
+    let aside = beside("a/libblas.dylib");
+    assert!(
+        aside[0].starts_with("warning[wrong-architecture]: `a/libblas.dylib` of `a` 1.0 is for x86_64"),
+        "{aside:?}"
+    );
+    // One that is needed, and one that is all there is.
+    let library = || dylib("a/libx_x86_64.dylib", "@rpath/libx").broken(Unloadable::Architecture);
+    let user = module("a/_c.so").needs("@loader_path/libx_x86_64.dylib");
+    let needed = told(&[wheel("a-1.0-cp312-cp312-macosx_12_0_arm64").with(library()).with(user)]);
+    assert!(needed.iter().any(|one| one.starts_with("error[wrong-architecture]: `a/libx_x86_64.dylib`")), "{needed:?}");
+    let only = dylib("a/liba.dylib", "@rpath/liba").broken(Unloadable::Architecture);
+    let only = told(&[wheel("a-1.0-py3-none-macosx_12_0_arm64").with(only)]);
+    assert!(only[0].starts_with("error[wrong-architecture]: `a/liba.dylib` of `a` 1.0 is for x86_64"), "{only:?}");
     let excused = "torch-1.10.2-cp39-none-macosx_11_0_arm64";
     let excused = told(&[wheel(excused).with(intel("torch/_dl.cpython-39-darwin.so")).with(module("torch/_C.so"))]);
     assert!(
@@ -215,6 +240,22 @@ fn a_library_that_something_else_must_load_first() {
              `b/hidden/libx.dylib` of `a` 1.0 was loaded before"
         ),
         "{told:?}"
+    );
+    // As torchcodec's: the package opens one after the other.
+    let part = |path: &str, name: &str| dylib(path, &format!("@rpath/{name}.dylib"));
+    let set = wheel("a-1.0-cp312-cp312-macosx_12_0_arm64")
+        .with(part("a/libcore4.dylib", "libcore4"))
+        .with(part("a/libops4.dylib", "libops4").needs("@rpath/libcore4.dylib"))
+        .with(part("a/libcore5.dylib", "libcore5"))
+        .with(part("a/libops5.dylib", "libops5").needs("@rpath/libcore5.dylib"));
+    check(
+        &[set],
+        &[
+            "note[load-order]: `a/libops4.dylib` and another image of `a` 1.0 find a library of the package itself only where \
+             that was loaded before",
+            "  what must be loaded before is `a/libcore4.dylib` and `a/libcore5.dylib`",
+            "  = nothing is to be done: the package opens them itself; opened by hand the image fails with `Library not loaded`",
+        ],
     );
     let one = dylib("a/libone.dylib", "@rpath/libone.dylib").needs("@rpath/libtwo.dylib");
     let user = |path: &str, rpath: &str| module(path).needs("@loader_path/libone.dylib").rpath(rpath);

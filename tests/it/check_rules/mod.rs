@@ -3,6 +3,7 @@
 
 mod made;
 
+mod live;
 mod loading;
 mod openmp;
 mod versions;

@@ -79,9 +79,16 @@ fn one_from_the_mac_beside_one_of_the_set_is_an_error() {
           `/opt/homebrew/opt/libomp/lib/libomp.dylib` would be shared; or let `lightgbm` use one thread"
         ]
     );
-    // Beside copies that others keep to themselves it is a risk.
-    let told = several(&[sklearn(), lightgbm()]);
-    assert!(told[0].starts_with("warning[several-openmp]: "), "{told:?}");
+    // Beside copies that others keep to themselves it is everyday, unless a crash is known.
+    assert_eq!(
+        several(&[sklearn(), lightgbm()]),
+        [
+            "note[several-openmp]: `lightgbm/lib/lib_lightgbm.dylib` of `lightgbm` 4.6.0 loads an OpenMP runtime of the Mac \
+          beside that of `scikit-learn` 1.7.2\n  it looks for `@rpath/libomp.dylib`, and `sklearn/.dylibs/libomp.dylib` is \
+          called `/DLC/sklearn/.dylibs/libomp.dylib`\n  = nothing is to be done unless a process that uses several of them \
+          at once aborts with `OMP: Error #15` or crashes; `KMP_DUPLICATE_LIB_OK` is no cure"
+        ]
+    );
     // The worst is told.
     let told = several(&[sklearn(), torch("2.13.0", "/opt/llvm-openmp/lib/libomp.dylib"), lightgbm()]);
     assert_eq!(told.len(), 2);
@@ -102,6 +109,26 @@ fn a_runtime_that_is_called_as_it_is_looked_for_is_shared() {
             "{told:?}"
         );
     }
+}
+
+/// As numba's wheels are: no folder is named, so that no runtime of the Mac is ever loaded.
+#[test]
+fn one_that_is_looked_for_nowhere_is_none() {
+    let numba = || {
+        let module = module("numba/np/ufunc/omppool.cpython-312-darwin.so").needs("@rpath/libomp.dylib");
+        wheel("numba-0.68.1-cp312-cp312-macosx_12_0_arm64").with(module.imports(1, &["___kmpc_fork_call"]))
+    };
+    let torch_of = |name: &str| torch("2.15.0", name);
+    assert!(several(&[torch_of("/opt/llvm-openmp/lib/libomp.dylib"), numba()]).is_empty());
+    assert!(several(&[sklearn(), numba()]).is_empty());
+    // It takes one that is called as it is looked for, whatever else is there.
+    let told = several(&[sklearn(), torch_of("@rpath/libomp.dylib"), numba()]);
+    assert!(told[0].contains("of `numba` 0.68.1 takes the OpenMP runtime of `torch` 2.15.0 only where"), "{told:?}");
+    assert!(told.len() == 2 && told.iter().all(|one| one.starts_with("note[")), "{told:?}");
+    // One of a folder of the machine that built it, which no other has, is none either.
+    let library = dylib("b/libb.dylib", "@rpath/libb.dylib").needs("@rpath/libomp.dylib").rpath("/Users/builder/lib");
+    let b = wheel("b-1.0-py3-none-macosx_12_0_arm64").with(library.imports(1, &["___kmpc_fork_call"]));
+    assert!(several(&[torch_of("/opt/llvm-openmp/lib/libomp.dylib"), b]).is_empty());
 }
 
 #[test]

@@ -32,6 +32,18 @@ fn the_real_lowest_macos() {
     );
     check_on("26.2", &set(), &[]);
     check_on("27.0", &set(), &[]);
+    // As debugpy's: its Python runs where there is no such image.
+    let aside = wheel("debugpy-1.8.22-py2.py3-none-any").with(dylib("debugpy/attach.dylib", "attach").minos(15, 0));
+    check_on(
+        "14.0",
+        &[aside],
+        &[
+            "note[macos-above-floor]: `debugpy/attach.dylib` of `debugpy` 1.8.22 is built for macOS 15.0, and the lowest is \
+             14.0",
+            "  the wheel is tagged `any`",
+            "  = raise `macos` to 15.0 or take an earlier release of `debugpy`",
+        ],
+    );
 }
 
 #[test]

@@ -55,6 +55,26 @@ fn a_dylibs_rpaths_serve_what_it_pulls_in() {
     });
 }
 
+/// As `mlx-metal` has them: nobody opens its libraries but `mlx`, along whose folders they find each other.
+#[test]
+fn what_another_distribution_opens_is_judged_as_that_opens_it() {
+    let core = || module("a/core.so").needs("@rpath/libone.dylib").rpath("@loader_path/lib");
+    let half = || {
+        let one = dylib("a/lib/libone.dylib").needs("@rpath/libtwo.dylib");
+        world().with("half", [one.image(), dylib("a/lib/libtwo.dylib").image()])
+    };
+    half().with("whole", [core().image()]).requires("half").check(&[]);
+    // By themselves, and where the other cannot be loaded, they are judged all the same.
+    let alone =
+        "warning: `@rpath/libtwo.dylib` is found for `a/lib/libone.dylib` only after `a/lib/libtwo.dylib` was loaded";
+    half().check(&[alone]);
+    let other = core().but(|slice| slice.rpaths.clear());
+    half().with("whole", [other.image()]).requires("half").check(&[
+        "warning: `@rpath/libone.dylib` is found for `a/core.so` only after `a/lib/libone.dylib` was loaded",
+        alone,
+    ]);
+}
+
 #[test]
 fn what_is_named_directly_is_loaded_before_what_those_name() {
     // Searching deeper first would take the copy beside `libone`.

@@ -1,36 +1,29 @@
 //! What is kept for tests and what is known of macOS and CPython, read anew from where it is from. Runs when `MACML_LIVE` is
-//! set; `full` reads every wheel, 8 GB, and `MACML_BLESS=1` then writes what it read. `MACML_WHEELS` may name a folder that
-//! has wheels already, `MACML_CPYTHONS` libraries of CPython (`libpython3.14.so.1.0`), with `:` between.
+//! set; `full` reads every wheel, 8 GB, of which `rows_come_out_of_real_wheels` by itself needs 2 GB, and `MACML_BLESS=1`
+//! then writes what it read. `MACML_WHEELS` may name a folder that has wheels already, `MACML_CPYTHONS` libraries of CPython
+//! (`libpython3.14.so.1.0`), with `:` between.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Instant;
 
 use macml::check::dyld::{Distribution, Grade, simulate};
-use macml::check::facts;
 use macml::check::facts::WheelFacts;
-use macml::index::Config;
-use macml::index::download::{Downloads, Place, Wanted};
+use macml::index::download::{Place, Wanted};
 use macml::index::source::{Answer, Ask, File, PageAnswer, Source as _};
-use macml::install;
 use macml::pep::{PackageName, WheelName};
-use macml::progress::Silent;
-use macml::sys::Env;
 use macml::target::PythonMinor;
 
 use super::record::{Names, Record, is_system};
-use super::truth::rows;
+use super::truth::{Row, difference, rows};
 use crate::live_index::{live, source};
 use crate::support::python::python;
-
-/// Wheels that are on the disk at once.
-const AT_ONCE: usize = 8;
-
-fn full() -> bool {
-    std::env::var("MACML_LIVE").as_deref() == Ok("full")
-}
+use crate::support::real::full;
+use crate::support::real_facts;
+use crate::support::real_facts::Fetched;
 
 fn bless() -> bool {
     std::env::var_os("MACML_BLESS").is_some()
@@ -40,34 +33,20 @@ fn name(file: &str) -> WheelName {
     file.parse().unwrap()
 }
 
-/// Hands on the facts of wheels, one after the other.
-fn each(files: &[&str], mut look: impl FnMut(&str, &WheelFacts)) {
-    let read = |path: &Path, name: &WheelName| {
-        let bytes = std::io::BufReader::new(std::fs::File::open(path).unwrap());
-        facts::read_wheel(&mut install::open(bytes, name).unwrap()).unwrap()
-    };
+/// Hands on the facts of wheels, one after the other, and says what was fetched for that.
+fn each(files: &[&str], mut look: impl FnMut(&str, WheelFacts)) -> Fetched {
     if let Some(folder) = std::env::var_os("MACML_WHEELS") {
-        files.iter().for_each(|file| look(file, &read(&Path::new(&folder).join(file), &name(file))));
-        return;
+        files.iter().for_each(|file| look(file, real_facts::read(&Path::new(&folder).join(file), &name(file))));
+        return Fetched::default();
     }
-    let folder = tempfile::tempdir().unwrap();
-    let wanted = wanted(folder.path(), files);
-    let config = Config { cache_dir: Some(folder.path().to_owned()), ..Config::new(Env::capture().unwrap()) };
-    for some in wanted.chunks(AT_ONCE) {
-        for ready in Downloads::begin(&config, some, Arc::new(Silent)).unwrap() {
-            let ready = ready.unwrap();
-            let wheel = &some.iter().find(|one| one.sha256 == ready.sha256).unwrap().wheel;
-            look(&wheel.to_string(), &read(&ready.path, wheel));
-            ready.discard().unwrap();
-        }
-    }
+    real_facts::each(&wanted(files), |one, facts| look(&one.wheel.to_string(), facts))
 }
 
 /// Finds wheels on the pages of the real index, in their order.
-fn wanted(cache: &Path, files: &[&str]) -> Vec<Wanted> {
+fn wanted(files: &[&str]) -> Vec<Wanted> {
     let wheels: Vec<WheelName> = files.iter().map(|file| name(file)).collect();
     let packages: BTreeSet<&PackageName> = wheels.iter().map(|wheel| &wheel.name).collect();
-    let mut source = source(cache);
+    let mut source = source(&real_facts::cache());
     packages.iter().for_each(|name| source.ask(Ask::Page { index: "pypi".into(), name: (*name).clone() }));
     let mut found = BTreeMap::new();
     for _ in &packages {
@@ -104,7 +83,7 @@ fn what_is_kept_of_wheels_is_what_they_say() {
     let kept = Record::read();
     let mut facts = BTreeMap::new();
     each(&left, |file, read| {
-        facts.insert(file.to_owned(), read.clone());
+        facts.insert(file.to_owned(), read);
     });
     let mut names = Names::default();
     if full() {
@@ -114,7 +93,7 @@ fn what_is_kept_of_wheels_is_what_they_say() {
     }
     let mut record = Record::new(names);
     facts.iter().for_each(|(file, facts)| record.add(file, facts, true));
-    each(&right, |file, facts| record.add(file, facts, false));
+    each(&right, |file, facts| record.add(file, &facts, false));
     if bless() && full() {
         record.write();
         return;
@@ -124,6 +103,100 @@ fn what_is_kept_of_wheels_is_what_they_say() {
     for (file, facts) in &read {
         assert!(kept.get(file) == Some(facts), "{file} says something else now");
     }
+}
+
+/// Wheels whose rows are all made anew from the wheels themselves: a few large ones that many rows are about.
+const MADE_ANEW: &[&str] = &[
+    "tensorflow_metal-1.0.1-cp311-cp311-macosx_12_0_arm64.whl",
+    "tensorflow_metal-1.1.0-cp311-cp311-macosx_12_0_arm64.whl",
+    "tensorflow_metal-1.2.0-cp311-cp311-macosx_12_0_arm64.whl",
+    "tensorflow_macos-2.14.1-cp311-cp311-macosx_12_0_arm64.whl",
+    "tensorflow-2.17.1-cp311-cp311-macosx_12_0_arm64.whl",
+    "tensorflow-2.18.1-cp311-cp311-macosx_12_0_arm64.whl",
+    "tensorflow-2.19.1-cp311-cp311-macosx_12_0_arm64.whl",
+    "tensorflow-2.20.0-cp311-cp311-macosx_12_0_arm64.whl",
+    "torch-2.0.1-cp311-none-macosx_11_0_arm64.whl",
+    "torch-2.2.2-cp311-none-macosx_11_0_arm64.whl",
+    "torch-2.9.1-cp311-none-macosx_11_0_arm64.whl",
+    "torch-2.10.0-2-cp311-none-macosx_11_0_arm64.whl",
+    "torch-2.15.0-cp311-cp311-macosx_14_0_arm64.whl",
+    "torchvision-0.15.2-cp311-cp311-macosx_11_0_arm64.whl",
+    "torchaudio-2.11.0-cp311-cp311-macosx_11_0_arm64.whl",
+    "torchaudio-2.11.1-py3-none-macosx_14_0_arm64.whl",
+    "torch-1.10.2-cp39-none-macosx_11_0_arm64.whl",
+    "torch-1.13.1-cp39-none-macosx_11_0_arm64.whl",
+    "torchvision-0.11.3-cp39-cp39-macosx_11_0_arm64.whl",
+    "torchvision-0.14.1-cp39-cp39-macosx_11_0_arm64.whl",
+    "tensorflow_metal-0.5.0-cp310-cp310-macosx_11_0_arm64.whl",
+    "tensorflow_metal-1.2.0-cp310-cp310-macosx_12_0_arm64.whl",
+    "jax_metal-0.1.1-py3-none-macosx_13_0_arm64.whl",
+    "jaxlib-0.4.34-cp311-cp311-macosx_11_0_arm64.whl",
+    "jaxlib-0.7.0-cp311-cp311-macosx_11_0_arm64.whl",
+    "coremltools-7.2-cp311-none-macosx_11_0_arm64.whl",
+    "coremltools-9.0-cp311-none-macosx_11_0_arm64.whl",
+    "numpy-1.26.4-cp311-cp311-macosx_10_9_x86_64.whl",
+    "numpy-2.3.5-cp311-cp311-macosx_14_0_arm64.whl",
+    "scikit_learn-1.3.2-cp311-cp311-macosx_12_0_arm64.whl",
+    "scikit_learn-1.7.2-cp311-cp311-macosx_12_0_arm64.whl",
+    "faiss_cpu-1.8.0-cp311-cp311-macosx_11_0_arm64.whl",
+    "faiss_cpu-1.12.0-cp311-cp311-macosx_14_0_arm64.whl",
+];
+
+/// Rows that must be among them, by what their wheels begin with: what is one symbol apart, what differs by an install name,
+/// what only two-level names tell, what has no pin, what has an empty edge, what falls back, and what has a foreign file.
+const FIRST: [(&str, &str); 12] = [
+    ("tensorflow_metal-1.1.0-cp311-", "tensorflow-2.17.1-"),
+    ("tensorflow_metal-1.1.0-cp311-", "tensorflow-2.18.1-"),
+    ("tensorflow_metal-1.2.0-cp311-", "tensorflow-2.19.1-"),
+    ("tensorflow_metal-1.2.0-cp311-", "tensorflow-2.20.0-"),
+    ("tensorflow_metal-1.0.1-cp311-", "tensorflow_macos-2.14.1-"),
+    ("torchaudio-2.11.0-", "torch-2.9.1-"),
+    ("torchaudio-2.11.0-", "torch-2.10.0-"),
+    ("mlx-0.29.0-", "mlx_metal-0.29.3-"),
+    ("torchvision-0.15.2-", "torch-2.0.1-"),
+    ("torchvision-0.11.3-", "torch-1.10.2-"),
+    ("torchvision-0.11.3-", "torch-1.13.1-"),
+    ("torch-1.10.2-", "(alone)"),
+];
+
+#[test]
+fn rows_come_out_of_real_wheels() {
+    if !live() {
+        return;
+    }
+    let has = |file: &str| {
+        let small = file.starts_with("mlx-")
+            || ["mlx_metal-0.29.0-", "mlx_metal-0.29.3-"].iter().any(|one| file.starts_with(one));
+        small || (full() && MADE_ANEW.contains(&file)) || file.starts_with('(')
+    };
+    let rows: Vec<Row> = rows().into_iter().filter(|row| has(row.left) && has(row.right)).collect();
+    if full() {
+        for (left, right) in FIRST {
+            let is = |row: &Row| row.left.starts_with(left) && row.right.starts_with(right);
+            assert!(rows.iter().any(is), "{left} {right}");
+        }
+    }
+    let files: BTreeSet<&str> =
+        rows.iter().flat_map(|row| [row.left, row.right]).filter(|file| file.ends_with(".whl")).collect();
+    let unused: Vec<_> = MADE_ANEW.iter().filter(|file| full() && !files.contains(*file)).collect();
+    assert!(unused.is_empty(), "no row is about {unused:?}");
+    let began = Instant::now();
+    let mut wheels = BTreeMap::new();
+    let fetched = each(&files.iter().copied().collect::<Vec<_>>(), |file, facts| {
+        wheels.insert(file.to_owned(), facts);
+    });
+    let read = began.elapsed();
+    let wrong: Vec<String> = rows.iter().filter_map(|row| difference(row, &wheels)).collect();
+    eprintln!(
+        "{} rows of {} wheels, {} of them fetched ({} MB); {read:.1?} to read, {:.1?} in all",
+        rows.len(),
+        files.len(),
+        fetched.wheels,
+        fetched.bytes / 1_000_000,
+        began.elapsed()
+    );
+    assert!(rows.len() >= 56, "only {} rows", rows.len());
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 /// The wheels that the list of the system's names is learned from: of many projects, most of which no other test knows.
@@ -145,7 +218,7 @@ fn errors(file: &str, facts: &WheelFacts) -> Vec<String> {
 #[test]
 fn names_of_the_system_are_those_that_wheels_bind() {
     const PATH: &str = "src/check/dyld/system.txt";
-    if !live() || !full() {
+    if !full() {
         return;
     }
     let mut learned: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -153,7 +226,7 @@ fn names_of_the_system_are_those_that_wheels_bind() {
     let files = learned_from();
     each(&files.iter().map(String::as_str).collect::<Vec<_>>(), |file, facts| {
         wheels += 1;
-        wrong.extend(errors(file, facts));
+        wrong.extend(errors(file, &facts));
         for slice in facts.images.iter().filter_map(|image| image.slice.as_ref().ok()) {
             for dependency in slice.dependencies.iter().filter(|one| is_system(&one.path) && !one.weak) {
                 learned.entry(dependency.path.clone()).or_default();

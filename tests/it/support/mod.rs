@@ -9,6 +9,7 @@ pub(crate) mod project;
 pub(crate) mod published;
 pub(crate) mod python;
 pub(crate) mod real;
+pub(crate) mod real_facts;
 pub(crate) mod server;
 pub(crate) mod socks;
 pub(crate) mod solving;
