@@ -65,7 +65,7 @@ fn weight(case: &Case<'_>, judged: &Judged<'_>) -> Severity {
         What::LibraryMissing { tried, .. } => tried.iter().any(|tried| is_it(&tried.path)),
         _ => false,
     });
-    if is_needed || image.path.ends_with(".so") {
+    if is_needed || (image.path.ends_with(".so") && !is_behind_a_module(case, judged)) {
         return Severity::Error;
     }
     let says_so = |architecture: String| leaf(&image.path).contains(&architecture);
@@ -73,4 +73,12 @@ fn weight(case: &Case<'_>, judged: &Judged<'_>) -> Severity {
         true => Severity::Note,
         false => Severity::Warning,
     }
+}
+
+/// Whether an image lies in a folder that Python does not look into, since a module beside it has the folder's name:
+/// `a/_x/arm64.so` beside `a/_x.cpython-311-darwin.so`.
+fn is_behind_a_module(case: &Case<'_>, judged: &Judged<'_>) -> bool {
+    let Some((folder, _)) = judged.image.path.rsplit_once('/') else { return false };
+    let is_it = |path: &str| path.strip_prefix(folder).is_some_and(|end| end.starts_with('.') && end.ends_with(".so"));
+    case.of(judged.distribution).is_some_and(|one| one.facts.images.iter().any(|image| is_it(&image.path)))
 }

@@ -53,8 +53,9 @@ pub(super) fn cause<'a>(case: &Case<'a>, judged: &Judged<'a>, trouble: &Trouble<
     let (for_macs, others): (Vec<_>, Vec<_>) = absent.partition(|name| case.knowledge.darwin_only.contains(name));
     match (for_macs.is_empty(), others.is_empty()) {
         (false, _) => Some(Cause::ForMacs(for_macs)),
-        (true, false) => Some(Cause::Required(others)),
-        (true, true) => None,
+        // What is looked for on the machine of the builder is in no package.
+        (true, false) if *outside == Outside::Beside => Some(Cause::Required(others)),
+        _ => None,
     }
 }
 

@@ -1,15 +1,14 @@
 //! Libraries that are found only because something else was loaded before, and that nobody is sure to load.
 
-use super::case::{Case, counted, grouped, listed, slice};
+use super::case::{Case, counted, grouped, listed};
 use crate::check::dyld::{Grade, Judged, Trouble, What};
 use crate::diag::{Code, Finding};
 
 const CODE: Code = Code::LoadOrder;
 
-/// Whether a package has to see to the order itself: Python does not import the image, and what it needs is beside it.
+/// Whether a package has to see to the order itself: it brings what its image needs.
 fn is_its_own_affair(judged: &Judged<'_>, trouble: &Trouble<'_>) -> bool {
-    let is_own = trouble.brought_by.first().is_some_and(|first| first.distribution == judged.distribution);
-    is_own && slice(judged.image).is_some_and(|slice| !slice.exports.has_prefix("_PyInit_"))
+    trouble.brought_by.first().is_some_and(|first| first.distribution == judged.distribution)
 }
 
 pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {

@@ -115,9 +115,10 @@ const ASKED: &[Asked] = &[
             "warning[macos-above-floor] paddlepaddle on 14.0",
         ],
     ),
-    // Each has libraries for Intel beside its own, which nothing needs.
+    // Libraries for Intel that nothing needs, and one that is looked for where numba was built.
     asked(&["debugpy==1.8.11"], &["note[wrong-architecture] debugpy"]),
     asked(&["paddlepaddle==2.6.*"], &["warning[wrong-architecture] paddlepaddle"]),
+    asked(&["numba==0.61.*"], &["warning[library-from-outside] numba"]),
     asked(&["imagecodecs", "pyvips", "wand", "cairosvg"], &[]),
 ];
 

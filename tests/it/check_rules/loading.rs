@@ -166,6 +166,11 @@ fn what_is_for_another_processor_or_system() {
         aside[0].starts_with("warning[wrong-architecture]: `a/libblas.dylib` of `a` 1.0 is for x86_64"),
         "{aside:?}"
     );
+    // As mediapipe 0.10.8 has them, left over from joining two wheels.
+    let stub = intel("a/_c/arm64.cpython-312-darwin.so");
+    let module_beside = module("a/_c.cpython-312-darwin.so");
+    let behind = told(&[wheel("a-1.0-cp312-cp312-macosx_12_0_arm64").with(stub).with(module_beside)]);
+    assert!(behind[0].starts_with("warning[wrong-architecture]: `a/_c/arm64.cpython-312-darwin.so`"), "{behind:?}");
     // One that is needed, and one that is all there is.
     let library = || dylib("a/libx_x86_64.dylib", "@rpath/libx").broken(Unloadable::Architecture);
     let user = module("a/_c.so").needs("@loader_path/libx_x86_64.dylib");
@@ -231,13 +236,14 @@ fn a_library_that_something_else_must_load_first() {
     let lost = module("a/_c.so").needs("@rpath/libx.dylib");
     let library = dylib("b/hidden/libx.dylib", "@rpath/libx.dylib").but(|slice| slice.kind = Kind::Dylib);
     let user = |path: &str| module(path).needs("@rpath/libx.dylib");
-    let set = [wheel("a-1.0-cp312-cp312-macosx_12_0_arm64").with(lost).with(library).with(user("a/_d.so"))];
+    let other = wheel("b-1.0-cp312-cp312-macosx_12_0_arm64").with(library);
+    let set = [wheel("a-1.0-cp312-cp312-macosx_12_0_arm64").with(lost).with(user("a/_d.so")), other];
     let findings = super::made::judged(&set);
     let told: Vec<String> = findings.iter().map(super::made::told).collect();
     assert!(
         told[0].starts_with(
             "warning[load-order]: `a/_c.so` and another image of `a` 1.0 find `@rpath/libx.dylib` only where \
-             `b/hidden/libx.dylib` of `a` 1.0 was loaded before"
+             `b/hidden/libx.dylib` of `b` 1.0 was loaded before"
         ),
         "{told:?}"
     );
@@ -290,6 +296,11 @@ fn the_other_half_is_not_in_the_set() {
     let told = super::made::told(&findings[0]);
     assert!(told.starts_with("warning[native-half-missing]: "), "{told}");
     assert!(told.contains("it requires `b`, of which nothing is in the set"), "{told}");
+    // What is looked for on another machine is in no package; numba's wheels are so, and require others for older Pythons.
+    let builder = module("a/_c.so").needs("@rpath/libomp.dylib").rpath("/Users/ci/lib");
+    let builder = wheel("a-1.0-cp312-cp312-macosx_14_0_arm64").with(builder).requires("b");
+    let findings = super::made::judged(&[builder]);
+    assert!(findings.len() == 1 && findings[0].code == macml::diag::Code::LibraryFromOutside, "{findings:?}");
     // Plugins without their framework: one that cannot be loaded, and one that can.
     let findings = super::made::judged(&[metal(plugin())]);
     let told = super::made::told(&findings[0]);
