@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use crate::check::contents::Wanted;
 use crate::check::contents::WantedPackage;
 use crate::diag;
+use crate::index::download::Place;
 use crate::index::source::IndexName;
 use crate::lock::foreign;
 use crate::manifest::model::IndexSpec;
@@ -42,7 +43,8 @@ pub use read::read;
 pub struct Foreign {
     /// What came of reading it.
     pub part: Part,
-    /// What each Mac gets of it, that of the floor first; none for a Mac that the lock is not for.
+    /// What each Mac gets of it, that of the floor first; none for a Mac that the lock is not for. Their environment is
+    /// called as the file is.
     pub sets: Vec<Set>,
     /// The indexes that places in `sets` name and macml has no address for.
     pub indexes: Vec<IndexSpec>,
@@ -70,19 +72,43 @@ struct Beside {
 struct Open {
     /// The place of the release in its set.
     at: usize,
-    /// Where it is looked for, in this order; never empty.
-    indexes: Vec<IndexName>,
-    /// What is looked for.
+    /// What is looked for, and where.
     find: Find,
 }
 
-/// What is looked for on the page of a package.
+/// What is looked for.
 #[derive(Clone, PartialEq, Debug)]
 enum Find {
-    /// Size or digest of this wheel.
-    Wheel(WheelName, Option<Sha256>),
-    /// The best wheel among those with these digests; none at all for any.
-    OneOf(Vec<Sha256>),
+    /// Size or digest of a wheel that one of these indexes lists.
+    Listed(Vec<IndexName>, WheelName, Option<Sha256>),
+    /// Size or digest of a wheel that is at this address or in this file.
+    Direct(Place, WheelName, Option<Sha256>),
+    /// On these indexes, the best wheel among those with these digests; none at all for any.
+    OneOf(Vec<IndexName>, Vec<Sha256>),
+}
+
+/// How much only an index knows.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Lacks {
+    /// Nothing.
+    Nothing,
+    /// How large some files are, which is needed to fetch them.
+    Sizes,
+    /// Which files some releases have.
+    Files,
+}
+
+impl Foreign {
+    /// Says what [`complete()`] would look for.
+    pub fn lacks(&self) -> Lacks {
+        let open = self.sets.iter().zip(&self.beside).flat_map(|(set, beside)| {
+            beside.open.iter().map(|open| match set.releases[open.at].file {
+                Some(_) => Lacks::Sizes,
+                None => Lacks::Files,
+            })
+        });
+        open.max().unwrap_or(Lacks::Nothing)
+    }
 }
 
 /// Why a lock of another tool could not be judged.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::diag;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::host::Host;
+use crate::index::download::Place;
 use crate::knowledge::Circumstances;
 use crate::lock::foreign;
 use crate::lock::foreign::Choice;
@@ -49,6 +48,8 @@ use super::told;
 use super::told::Whom;
 
 /// Reads a lock for the declared floor and for each Mac asked about; `here` is this machine, if it is a Mac.
+///
+/// The path is absolute, as are then those of wheels that the lock names by path.
 ///
 /// # Errors
 /// When it cannot be read, or nobody says for which Python and macOS.
@@ -120,7 +121,7 @@ impl Reading<'_> {
         };
         let circumstances = Circumstances { macos: mac.macos, chip: mac.chip.clone(), gpu: self.declared.gpu };
         let of = Of {
-            env: self.foreign.lock.display().to_string(),
+            env: self.foreign.lock.file_name().unwrap_or_default().to_string_lossy().into_owned(),
             platform: Platform::MacosArm64,
             python: self.python.minor,
             on: Some(On { mac: circumstances, because }),
@@ -138,14 +139,8 @@ impl Reading<'_> {
             }
             // What has no version yet cannot be judged, and the project itself is not installed.
             let (Some(version), false) = (&release.version, selected.taken == Taken::Project) else { continue };
-            let at = releases.len();
             let (file, find) = found;
-            if let Some(find) = find {
-                let indexes = self.places.indexes_of(&release.origin);
-                if !indexes.is_empty() {
-                    beside.open.push(Open { at, indexes, find });
-                }
-            }
+            beside.open.extend(find.map(|find| Open { at: releases.len(), find }));
             releases.push(Release { name: name.clone(), version: version.clone(), file });
         }
         if matches!(whom, Whom::Floor) {
@@ -165,18 +160,16 @@ impl Reading<'_> {
         }
         match &selected.taken {
             Taken::Wheel(wheel) => {
-                let place = self.places.of_wheel(&release.origin, wheel);
-                let find = |_: &()| Find::Wheel(wheel.file.clone(), wheel.sha256);
-                let open = (wheel.size.is_none() || wheel.sha256.is_none()).then_some(()).as_ref().map(find);
-                let file = wheel.sha256.zip(place).map(|(sha256, place)| File {
-                    wheel: wheel.file.clone(),
-                    sha256,
-                    size: wheel.size,
-                    place,
-                });
-                (file, open)
+                let Some(place) = self.places.of_wheel(&release.origin, wheel) else { return (None, None) };
+                let (wheel, sha256, size) = (wheel.file.clone(), wheel.sha256, wheel.size);
+                let find = match &place {
+                    Place::Index(_) => Find::Listed(self.places.indexes_of(&release.origin), wheel.clone(), sha256),
+                    _ => Find::Direct(place.clone(), wheel.clone(), sha256),
+                };
+                let file = sha256.map(|sha256| File { wheel, sha256, size, place });
+                (file, (size.is_none() || sha256.is_none()).then_some(find))
             }
-            Taken::OneOf(hashes) => (None, Some(Find::OneOf(hashes.to_vec()))),
+            Taken::OneOf(hashes) => (None, Some(Find::OneOf(self.places.indexes_of(&release.origin), hashes.to_vec()))),
             Taken::Source(None) => {
                 self.tell_at(told::built_here(release), name, release);
                 (None, None)
@@ -218,6 +211,7 @@ impl Reading<'_> {
             let names: Vec<String> = lock.members.iter().map(|name| format!("`{name}`")).collect();
             note(format!("judged for all members of the workspace, {}; `--package` names one", names.join(", ")));
         }
+        foreign.part.settle();
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is told of a lock of another tool, each with its line.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -24,16 +25,19 @@ use crate::resolve::candidate::Unfit;
 const EACH: usize = 3;
 
 impl Part {
-    /// Adds what is to be said, unless it was said; an error makes the lock unfit.
+    /// Adds what is to be said; an error makes the lock unfit.
     pub(super) fn tell(&mut self, finding: Finding, package: Option<&PackageName>) {
-        if self.told.iter().any(|one| one.finding.code == finding.code && one.finding.message == finding.message) {
-            return;
-        }
         if finding.severity == diag::Severity::Error {
             self.word = Word::Unfit;
         }
         self.told.push(Told { finding, package: package.cloned(), path: None });
+    }
+
+    /// Puts the worst first, and drops what is said twice.
+    pub(super) fn settle(&mut self) {
         self.told.sort_by_key(|one| one.finding.severity);
+        let mut seen = HashSet::new();
+        self.told.retain(|one| seen.insert((one.finding.code, one.finding.message.clone())));
     }
 }
 
