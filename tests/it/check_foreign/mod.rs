@@ -35,8 +35,8 @@ fn the_real_pair_of_tensorflow_and_its_plugin_becomes_a_set() {
     assert_eq!(
         lines,
         [
-            "h5py 3.14.0: h5py-3.14.0-cp312-cp312-macosx_11_0_arm64.whl 2868803 index pypi",
-            "tensorflow 2.21.0: tensorflow-2.21.0-cp312-cp312-macosx_12_0_arm64.whl 0 index pypi",
+            "h5py 3.14.0: h5py-3.14.0-cp312-cp312-macosx_11_0_arm64.whl 2829207 index pypi",
+            "tensorflow 2.21.0: tensorflow-2.21.0-cp312-cp312-macosx_12_0_arm64.whl 223488205 index pypi",
             "tensorflow-metal 1.2.0: tensorflow_metal-1.2.0-cp312-cp312-macosx_12_0_arm64.whl 1357400 index pypi",
         ]
     );
@@ -111,7 +111,7 @@ fn what_depends_on_the_patch_release_is_told_and_may_be_absent() {
     assert_eq!(
         told(&foreign),
         [
-            "note lock-read: `numpy` 2.3.0 is there only where `python_full_version >= '3.12.4'` holds <- name = \"numpy\""
+            "note lock-read: `numpy` 2.3.0 is there only where `python_full_version >= \"3.12.4\"` holds <- name = \"numpy\""
         ]
     );
     let wanted = foreign::wanted(&foreign, &foreign.sets[0]);
@@ -408,7 +408,7 @@ fn a_lock_that_is_not_for_macs_has_no_answer() {
     );
     let foreign = Project::new(&[("uv.lock", &text)]).asking(&["m5,26.0"]).read("uv.lock");
     assert_eq!((foreign.part.word, foreign.sets.len(), &foreign.part.sum), (Word::Unfit, 0, &Sum::Nothing));
-    let what = "the lock is not for this Mac: its environments are `sys_platform == 'linux'`";
+    let what = "the lock is not for this Mac: its environments are `sys_platform == \"linux\"`";
     assert_eq!(told(&foreign), [format!("error lock-unfit: {what}"), format!("error lock-unfit: on m5,26.0: {what}")]);
 }
 

@@ -85,35 +85,38 @@ impl Whom<'_> {
         }
     }
 
-    fn words(self, unfit: &Unfit) -> String {
-        match self {
-            Self::Floor => unfit.to_string(),
-            Self::Asked(_) => unfit.of_one_mac(),
+    /// Names the Mac, and says why nothing fits it. What holds for every Mac alike is said as it is for the floor.
+    fn words(self, unfit: &Unfit) -> (String, String) {
+        match (self, unfit) {
+            (Self::Asked(_), Unfit::NeedsMacos { .. }) => (self.on(), unfit.of_one_mac()),
+            _ => (String::new(), unfit.to_string()),
         }
     }
 
     /// Says that a lock has no answer.
     pub(super) fn refused(self, refusal: &Refusal) -> Finding {
-        let finding = Finding::error(Code::LockUnfit, format!("{}{refusal}", self.on()));
+        let error = |on: String| Finding::error(Code::LockUnfit, format!("{on}{refusal}"));
         match refusal {
             Refusal::Python { .. } | Refusal::PackagePython { .. } => {
-                finding.hinting("`--python` names another Python")
+                error(String::new()).hinting("`--python` names another Python")
             }
-            _ => finding,
+            Refusal::Unknown { .. } | Refusal::Conflict { .. } => error(String::new()),
+            Refusal::Environment { .. } | Refusal::Ambiguous { .. } => error(self.on()),
         }
     }
 
     /// Says that nothing of a release can be installed.
     pub(super) fn nothing(self, name: &PackageName, version: Option<&Version>, unfit: &Unfit) -> Finding {
-        let message = format!("{}{}: {}", self.on(), named(name, version), self.words(unfit));
-        Finding::error(Code::LockUnfit, message)
+        let (on, why) = self.words(unfit);
+        Finding::error(Code::LockUnfit, format!("{on}{}: {why}", named(name, version)))
     }
 
     /// Says that a release is built where it is installed.
     pub(super) fn built(self, name: &PackageName, version: Option<&Version>, unfit: &Unfit) -> Finding {
-        let message = format!("{}{} is built on each machine", self.on(), named(name, version));
+        let (on, why) = self.words(unfit);
+        let message = format!("{on}{} is built on each machine", named(name, version));
         Finding::warning(Code::BuiltFromSource, message)
-            .noting(format!("{}, and nothing can be said of the libraries that building makes", self.words(unfit)))
+            .noting(format!("{why}, and nothing can be said of the libraries that building makes"))
     }
 }
 
