@@ -31,8 +31,11 @@ fn rel(wheels: &[&str]) -> Rel {
     Rel { wheels: wheels.iter().map(|one| (*one).to_owned()).collect(), ..Rel::default() }
 }
 
-fn universe(indexes: &[(&str, &[(&str, &str, Rel)])]) -> Universe {
-    let packages = |releases: &[(&str, &str, Rel)]| {
+/// A release by name and version.
+type Of<'a> = (&'a str, &'a str, Rel);
+
+fn universe(indexes: &[(&str, &[Of<'_>])]) -> Universe {
+    let packages = |releases: &[Of<'_>]| {
         let mut packages = Packages::new();
         for (name, version, rel) in releases {
             packages.entry((*name).to_owned()).or_default().insert((*version).to_owned(), rel.clone());
@@ -157,15 +160,15 @@ fn what_fits_no_mac_is_an_error_and_what_can_be_built_a_warning() {
     assert_eq!(
         said,
         [
-            "error lock-unfit: `later` 1.0: needs macOS 26; your floor is 14.0",
-            "error lock-unfit: `linux` 1.0: no wheel for arm64 Macs",
-            "error lock-unfit: on m5,15.0: `later` 1.0: needs macOS 26; it has 15.0",
+            "error[lock-unfit]: `later` 1.0: needs macOS 26; your floor is 14.0",
+            "error[lock-unfit]: `linux` 1.0: no wheel for arm64 Macs",
+            "error[lock-unfit]: on m5,15.0: `later` 1.0: needs macOS 26; it has 15.0",
             &format!(
-                "warning built-from-source: `built` 1.0 is built on each machine (no wheel for arm64 Macs, and {rest})"
+                "warning[built-from-source]: `built` 1.0 is built on each machine (no wheel for arm64 Macs, and {rest})"
             ),
-            "warning file-unknown: which file of `gone` 1.0 is installed is not known (no file of it that is locked is on index `pypi`)",
+            "warning[file-unknown]: which file of `gone` 1.0 is installed is not known (no file of it that is locked is on index `pypi`)",
             &format!(
-                "warning built-from-source: `onlysource` 1.0 is built on each machine (only a source archive, and {rest})"
+                "warning[built-from-source]: `onlysource` 1.0 is built on each machine (only a source archive, and {rest})"
             ),
         ]
     );
@@ -184,7 +187,7 @@ fn what_stays_unknown_is_told_and_may_be_found_later() {
     let of = |name: &str, version: &str, why: &str| {
         let hashes = line(name, version, &WHEELS);
         format!(
-            "warning file-unknown: which file of `{name}` {version} is installed is not known ({why}) <- {}",
+            "warning[file-unknown]: which file of `{name}` {version} is installed is not known ({why}) <- {}",
             hashes.trim_end()
         )
     };

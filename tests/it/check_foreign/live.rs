@@ -31,13 +31,6 @@ name = "demo"
 version = "0.1.0"
 requires-python = ">=3.11"
 dependencies = ["torch", "torchvision", "mlx; sys_platform == 'darwin'", "requests"]
-[tool.uv.sources]
-torchvision = { index = "torch" }
-torch = { index = "torch" }
-[[tool.uv.index]]
-name = "torch"
-url = "https://download.pytorch.org/whl/cpu"
-explicit = true
 "#;
 
 #[test]

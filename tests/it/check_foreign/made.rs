@@ -175,7 +175,7 @@ pub(super) fn told(foreign: &Foreign) -> Vec<String> {
                 format!(" <- {}", &foreign.source.text[label.span.start..label.span.end])
             });
         let notes: String = told.finding.notes.iter().map(|note| format!(" ({note})")).collect();
-        format!("{severity} {}: {}{notes}{label}", told.finding.code, told.finding.message)
+        format!("{severity}[{}]: {}{notes}{label}", told.finding.code, told.finding.message)
     };
     foreign.part.told.iter().map(line).collect()
 }

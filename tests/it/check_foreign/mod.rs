@@ -49,7 +49,7 @@ fn the_real_pair_of_tensorflow_and_its_plugin_becomes_a_set() {
     let foreign = Project::new(&[("uv.lock", include_str!("tensorflow.uv.lock"))]).python(Some("3.13")).read("uv.lock");
     assert_eq!(foreign.part.word, Word::Unfit);
     let metal = told(&foreign).into_iter().find(|line| line.contains("metal"));
-    let expected = "error lock-unfit: `tensorflow-metal` 1.2.0: no wheel for Python 3.13; newest is 3.12 <- name = \"tensorflow-metal\"";
+    let expected = "error[lock-unfit]: `tensorflow-metal` 1.2.0: no wheel for Python 3.13; newest is 3.12 <- name = \"tensorflow-metal\"";
     assert_eq!(metal.as_deref(), Some(expected));
 }
 
@@ -85,14 +85,14 @@ fn one_lock_for_several_pythons_and_systems_is_read_for_each_mac() {
     );
     assert_eq!(
         told(&foreign),
-        ["error lock-unfit: on m2,13.0: `mlx` 0.30.0: needs macOS 14; it has 13.0 <- name = \"mlx\""]
+        ["error[lock-unfit]: on m2,13.0: `mlx` 0.30.0: needs macOS 14; it has 13.0 <- name = \"mlx\""]
     );
     let foreign = Project::uv(&forks).python(Some("3.11")).read("uv.lock");
     assert_eq!(shown(&foreign.sets[0])[1], "numpy 1.26.4: numpy-1.26.4-cp311-cp311-macosx_11_0_arm64.whl 7 index pypi");
     let foreign = Project::uv(&forks).macos("13.0").read("uv.lock");
     assert_eq!(
         told(&foreign),
-        ["error lock-unfit: `mlx` 0.30.0: needs macOS 14; your floor is 13.0 <- name = \"mlx\""]
+        ["error[lock-unfit]: `mlx` 0.30.0: needs macOS 14; your floor is 13.0 <- name = \"mlx\""]
     );
 }
 
@@ -111,7 +111,7 @@ fn what_depends_on_the_patch_release_is_told_and_may_be_absent() {
     assert_eq!(
         told(&foreign),
         [
-            "note lock-read: `numpy` 2.3.0 is there only where `python_full_version >= \"3.12.4\"` holds <- name = \"numpy\""
+            "note[lock-read]: `numpy` 2.3.0 is there only where `python_full_version >= \"3.12.4\"` holds <- name = \"numpy\""
         ]
     );
     let wanted = foreign::wanted(&foreign, &foreign.sets[0]);
@@ -123,7 +123,7 @@ fn what_depends_on_the_patch_release_is_told_and_may_be_absent() {
     assert_eq!(shown(&foreign.sets[0]), ["numpy 2.2.0: numpy-2.2.0-cp312-cp312-macosx_11_0_arm64.whl 7 index pypi"]);
     assert_eq!(
         told(&foreign),
-        ["note lock-read: judged for Python 3.12.3, which `.python-version` names; `--python` names another"]
+        ["note[lock-read]: judged for Python 3.12.3, which `.python-version` names; `--python` names another"]
     );
 }
 
@@ -143,7 +143,7 @@ fn the_python_is_the_declared_one_else_the_kept_one_else_the_lowest() {
                 let foreign = found.unwrap();
                 assert_eq!(foreign.sets[0].of.python.to_string(), python, "{declared:?} {kept:?}");
                 let note =
-                    note.map(|because| format!("note lock-read: judged for {because}; `--python` names another"));
+                    note.map(|because| format!("note[lock-read]: judged for {because}; `--python` names another"));
                 assert_eq!(told(&foreign), note.into_iter().collect::<Vec<_>>(), "{declared:?} {kept:?}");
             }
             Err((message, hint)) => {
@@ -163,7 +163,7 @@ fn the_python_is_the_declared_one_else_the_kept_one_else_the_lowest() {
     // One that the lock is not for is an answer, not a failure.
     let foreign = Project::new(&[("uv.lock", &lock), (".python-version", "3.10\n")]).python(None).read("uv.lock");
     assert_eq!((foreign.part.word, foreign.sets.len()), (Word::Unfit, 0));
-    assert_eq!(told(&foreign)[0], "error lock-unfit: the lock is for Python >=3.11, not for 3.10");
+    assert_eq!(told(&foreign)[0], "error[lock-unfit]: the lock is for Python >=3.11, not for 3.10");
 
     let project = Project::new(&[("uv.lock", &uv_lock(">=3.40", &demo(&[])))]).python(None);
     let error = project.try_read("uv.lock").unwrap_err();
@@ -290,22 +290,22 @@ fn what_is_built_is_told_and_what_has_nothing_is_an_error() {
     assert_eq!(
         told(&foreign),
         [
-            "error lock-unfit: `free` 1.0: only free-threaded wheels for Python 3.12 <- name = \"free\"",
-            "error lock-unfit: `intel` 1.0: only Intel wheels <- name = \"intel\"",
-            "error lock-unfit: `other` 1.0: no wheel for arm64 Macs <- name = \"other\"",
+            "error[lock-unfit]: `free` 1.0: only free-threaded wheels for Python 3.12 <- name = \"free\"",
+            "error[lock-unfit]: `intel` 1.0: only Intel wheels <- name = \"intel\"",
+            "error[lock-unfit]: `other` 1.0: no wheel for arm64 Macs <- name = \"other\"",
             &format!(
-                "warning built-from-source: `folder` 1.0 is built on each machine (it comes from the folder `vendored`, and {rest}) <- name = \"folder\""
+                "warning[built-from-source]: `folder` 1.0 is built on each machine (it comes from the folder `vendored`, and {rest}) <- name = \"folder\""
             ),
             &format!(
-                "warning built-from-source: `later` 1.0 is built on each machine (needs macOS 15; your floor is 14.0, and {rest}) <- name = \"later\""
+                "warning[built-from-source]: `later` 1.0 is built on each machine (needs macOS 15; your floor is 14.0, and {rest}) <- name = \"later\""
             ),
             &format!(
-                "warning built-from-source: `onlysource` 1.0 is built on each machine (only a source archive, and {rest}) <- name = \"onlysource\""
+                "warning[built-from-source]: `onlysource` 1.0 is built on each machine (only a source archive, and {rest}) <- name = \"onlysource\""
             ),
             &format!(
-                "warning built-from-source: `repository` 1.0 is built on each machine (it comes from the repository `https://git.example/x.git`, and {rest}) <- name = \"repository\""
+                "warning[built-from-source]: `repository` 1.0 is built on each machine (it comes from the repository `https://git.example/x.git`, and {rest}) <- name = \"repository\""
             ),
-            "note lock-read: `linked` 1.0 is linked from `packages/linked`, and not looked at <- name = \"linked\"",
+            "note[lock-read]: `linked` 1.0 is linked from `packages/linked`, and not looked at <- name = \"linked\"",
         ]
     );
     assert_eq!(foreign.part.word, Word::Unfit);
@@ -362,7 +362,7 @@ fn workspaces_groups_and_extras_are_chosen_among() {
         (names.join(" "), words.collect::<Vec<_>>())
     };
     let named = |names: &[&str]| Chosen::Named(names.iter().map(|name| name.parse().unwrap()).collect());
-    let all = "note lock-read: judged for all members of the workspace, `api`, `model`; `--package` names one";
+    let all = "note[lock-read]: judged for all members of the workspace, `api`, `model`; `--package` names one";
     assert_eq!(names(Choice::default()), ("api model numpy tests web".to_owned(), vec![all.to_owned()]));
     let one = Choice { members: vec!["model".parse().unwrap()], ..Choice::default() };
     assert_eq!(names(one), ("model numpy".to_owned(), vec![]));
@@ -374,10 +374,10 @@ fn workspaces_groups_and_extras_are_chosen_among() {
     };
     assert_eq!(names(more), ("api pages plots web".to_owned(), vec![]));
     let unknown = Choice { members: vec!["other".parse().unwrap()], ..Choice::default() };
-    let error = "error lock-unfit: the lock has no member `other`; it has `api` and `model`";
+    let error = "error[lock-unfit]: the lock has no member `other`; it has `api` and `model`";
     assert_eq!(names(unknown), (String::new(), vec![error.to_owned()]));
     let unknown = Choice { extras: named(&["gpu"]), ..Choice::default() };
-    assert_eq!(names(unknown).1[0], "error lock-unfit: the lock has no extra `gpu`; it has `plot`");
+    assert_eq!(names(unknown).1[0], "error[lock-unfit]: the lock has no extra `gpu`; it has `plot`");
 }
 
 #[test]
@@ -389,7 +389,7 @@ fn a_later_revision_is_a_warning_and_an_early_one_nothing() {
     let said = of("revision = 99\n");
     assert_eq!(said.len(), 1);
     assert!(
-        said[0].starts_with("warning newer-lock: written in revision 99 of uv.lock, which is newer than"),
+        said[0].starts_with("warning[newer-lock]: written in revision 99 of uv.lock, which is newer than"),
         "{said:?}"
     );
     let text = text.replace("version = 1\n", "version = 2\n");
@@ -409,7 +409,10 @@ fn a_lock_that_is_not_for_macs_has_no_answer() {
     let foreign = Project::new(&[("uv.lock", &text)]).asking(&["m5,26.0"]).read("uv.lock");
     assert_eq!((foreign.part.word, foreign.sets.len(), &foreign.part.sum), (Word::Unfit, 0, &Sum::Nothing));
     let what = "the lock is not for this Mac: its environments are `sys_platform == \"linux\"`";
-    assert_eq!(told(&foreign), [format!("error lock-unfit: {what}"), format!("error lock-unfit: on m5,26.0: {what}")]);
+    assert_eq!(
+        told(&foreign),
+        [format!("error[lock-unfit]: {what}"), format!("error[lock-unfit]: on m5,26.0: {what}")]
+    );
 }
 
 #[test]
@@ -422,14 +425,14 @@ fn what_a_list_of_requirements_leaves_open_is_told() {
     assert_eq!(
         said,
         [
-            format!("warning not-pinned: `requests` is not pinned to one version {open} <- requests"),
-            format!("warning not-pinned: `numpy` has no hash {open} <- numpy==2.3.0"),
-            format!("warning not-pinned: `requests` has no hash {open} <- requests"),
-            format!("warning not-pinned: `scipy` has no hash {open} (line 2 of `more.txt`)"),
-            "note lock-read: `own` is linked from `./own`, and not looked at <- -e ./own#egg=own".to_owned(),
-            "note lock-read: `-i` names `https://index.example/simple` <- -i https://*********@index.example/simple"
+            format!("warning[not-pinned]: `requests` is not pinned to one version {open} <- requests"),
+            format!("warning[not-pinned]: `numpy` has no hash {open} <- numpy==2.3.0"),
+            format!("warning[not-pinned]: `requests` has no hash {open} <- requests"),
+            format!("warning[not-pinned]: `scipy` has no hash {open} (line 2 of `more.txt`)"),
+            "note[lock-read]: `own` is linked from `./own`, and not looked at <- -e ./own#egg=own".to_owned(),
+            "note[lock-read]: `-i` names `https://index.example/simple` <- -i https://*********@index.example/simple"
                 .to_owned(),
-            "note lock-read: `--no-binary` is passed over <- --no-binary foo".to_owned(),
+            "note[lock-read]: `--no-binary` is passed over <- --no-binary foo".to_owned(),
         ]
     );
     assert_eq!(foreign.part.word, Word::Readable);
@@ -446,7 +449,7 @@ fn what_a_list_of_requirements_leaves_open_is_told() {
     assert_eq!(
         told(&foreign),
         [format!(
-            "warning not-pinned: 40 requirements have no hash, the first of them `package-0` {open} <- package-0==1.0"
+            "warning[not-pinned]: 40 requirements have no hash, the first of them `package-0` {open} <- package-0==1.0"
         )]
     );
     assert_eq!(foreign.part.told[0].finding.code, Code::NotPinned);
