@@ -320,6 +320,18 @@ fn what_is_built_is_told_and_what_has_nothing_is_an_error() {
 }
 
 #[test]
+fn the_project_itself_is_no_release_however_it_is_installed() {
+    for source in ["virtual", "editable"] {
+        let project = demo(&["numpy"]).replace("virtual", source);
+        let foreign = Project::uv(&[project, package("numpy", "2.3.0", &[MAC])]).read("uv.lock");
+        assert_eq!(told(&foreign), [] as [&str; 0], "{source}");
+        assert_eq!(foreign.sets[0].releases.len(), 1, "{source}");
+        assert_eq!(foreign.part.sum, Sum::Releases(1), "{source}");
+        assert!(foreign::wanted(&foreign, &foreign.sets[0]).spare.contains(&"demo".parse().unwrap()), "{source}");
+    }
+}
+
+#[test]
 fn what_an_environment_should_have() {
     let packages = [
         demo(&["numpy", "setuptools"]),
@@ -358,21 +370,20 @@ fn workspaces_groups_and_extras_are_chosen_among() {
         let foreign = Project::uv(&packages).choosing(choice).read("uv.lock");
         let names: Vec<String> =
             foreign.sets.iter().flat_map(|set| &set.releases).map(|one| one.name.to_string()).collect();
-        let words = told(&foreign).into_iter().filter(|line| !line.contains("is linked from"));
-        (names.join(" "), words.collect::<Vec<_>>())
+        (names.join(" "), told(&foreign))
     };
     let named = |names: &[&str]| Chosen::Named(names.iter().map(|name| name.parse().unwrap()).collect());
-    let all = "note[lock-read]: judged for all members of the workspace, `api`, `model`; `--package` names one";
-    assert_eq!(names(Choice::default()), ("api model numpy tests web".to_owned(), vec![all.to_owned()]));
+    let all = "note[lock-read]: judged for all 2 members of the workspace; `--package` names one";
+    assert_eq!(names(Choice::default()), ("numpy tests web".to_owned(), vec![all.to_owned()]));
     let one = Choice { members: vec!["model".parse().unwrap()], ..Choice::default() };
-    assert_eq!(names(one), ("model numpy".to_owned(), vec![]));
+    assert_eq!(names(one), ("numpy".to_owned(), vec![]));
     let more = Choice {
         members: vec!["api".parse().unwrap()],
         extras: named(&["plot"]),
         groups: named(&["docs"]),
         default_groups: false,
     };
-    assert_eq!(names(more), ("api pages plots web".to_owned(), vec![]));
+    assert_eq!(names(more), ("pages plots web".to_owned(), vec![]));
     let unknown = Choice { members: vec!["other".parse().unwrap()], ..Choice::default() };
     let error = "error[lock-unfit]: the lock has no member `other`; it has `api` and `model`";
     assert_eq!(names(unknown), (String::new(), vec![error.to_owned()]));

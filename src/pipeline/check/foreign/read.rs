@@ -18,6 +18,7 @@ use crate::lock::foreign::Presence;
 use crate::lock::foreign::Selected;
 use crate::lock::foreign::Selection;
 use crate::lock::foreign::Taken;
+use crate::lock::foreign::model::Folder;
 use crate::pep::PackageName;
 use crate::pipeline::check::part::Because;
 use crate::pipeline::check::part::Level;
@@ -137,8 +138,9 @@ impl Reading<'_> {
             if spare || release.version.is_none() {
                 beside.spare.insert(name.clone());
             }
-            // What has no version yet cannot be judged, and the project itself is not installed.
-            let (Some(version), false) = (&release.version, selected.taken == Taken::Project) else { continue };
+            // What has no version yet cannot be judged, and the project itself is no release.
+            let linked = matches!(release.origin, Origin::Folder { kind: Folder::Editable | Folder::Virtual, .. });
+            let (Some(version), false) = (&release.version, linked) else { continue };
             let (file, find) = found;
             beside.open.extend(find.map(|find| Open { at: releases.len(), find }));
             releases.push(Release { name: name.clone(), version: version.clone(), file });
@@ -170,6 +172,8 @@ impl Reading<'_> {
                 (file, (size.is_none() || sha256.is_none()).then_some(find))
             }
             Taken::OneOf(hashes) => (None, Some(Find::OneOf(self.places.indexes_of(&release.origin), hashes.to_vec()))),
+            // The project itself.
+            Taken::Source(None) if self.lock.members.contains(name) => (None, None),
             Taken::Source(None) => {
                 self.tell_at(told::built_here(release), name, release);
                 (None, None)
@@ -208,8 +212,7 @@ impl Reading<'_> {
             note(format!("judged for macOS {macos}, that of this Mac; `--macos` names another"));
         }
         if self.choice.members.is_empty() && lock.members.len() > 1 {
-            let names: Vec<String> = lock.members.iter().map(|name| format!("`{name}`")).collect();
-            note(format!("judged for all members of the workspace, {}; `--package` names one", names.join(", ")));
+            note(format!("judged for all {} members of the workspace; `--package` names one", lock.members.len()));
         }
         foreign.part.settle();
     }
