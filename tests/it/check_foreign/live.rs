@@ -1,5 +1,5 @@
-//! A lock that uv makes of real packages: every wheel that a Mac takes is on its index, with its sha256 and size. Runs when
-//! `MACML_LIVE` is set; only pages and metadata are downloaded.
+//! Locks completed by indexes over the network: one on loopback; and, where `MACML_LIVE` is set, a lock that uv makes of real
+//! packages: every wheel that a Mac takes is on its index, with its sha256 and size. Only pages are downloaded.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,6 +14,8 @@ use macml::index::source::Ask;
 use macml::index::source::PageAnswer;
 use macml::index::source::Source as _;
 use macml::lock::foreign::Choice;
+use macml::manifest::model::IndexSpec;
+use macml::pep::Sha256;
 use macml::pipeline::check::Declared;
 use macml::pipeline::check::Word;
 use macml::pipeline::check::foreign;
@@ -23,7 +25,53 @@ use macml::progress::Silent;
 use macml::sys::Env;
 use macml::target::Gpu;
 
+use super::made::{Project, shown, told};
+use crate::support::published::{Published, Rel};
+use crate::support::server::FakeIndex;
+use crate::support::wheel;
 use crate::uv_agreement::install_uv;
+
+/// Indexes of loopback under made-up names, wheels by path and by address: found once, and then without a network.
+#[test]
+fn an_index_of_the_lock_is_reached_under_its_made_name() {
+    let index = FakeIndex::from_published(&Published::default().with("alpha", "1.0", &[]).with("beta", "2.0", &[]));
+    let wheel = |name: &str, version: &str| wheel::build(name, version, &Rel::default()).remove(0).bytes;
+    let (alpha, beta) = (wheel("alpha", "1.0"), wheel("beta", "2.0"));
+    let beta_file = "beta-2.0-py3-none-any.whl";
+    let list = format!(
+        "--index-url {}\nalpha==1.0 --hash=sha256:{}\n./wheels/own-1.0-py3-none-any.whl --hash=sha256:{}\n\
+         beta @ {} --hash=sha256:{}\n",
+        index.url(),
+        Sha256::of(&alpha),
+        Sha256::of(b"own"),
+        index.root().join(&format!("files/{beta_file}")).unwrap(),
+        Sha256::of(&beta),
+    );
+    let files = [("requirements.txt", list.as_str()), ("wheels/own-1.0-py3-none-any.whl", "own")];
+    let (project, cache) = (Project::new(&files), tempfile::tempdir().unwrap());
+    let complete = |offline: bool| {
+        let mut foreign = project.read("requirements.txt");
+        let mut indexes = source(&foreign, cache.path(), offline);
+        foreign::complete(&mut foreign, &mut indexes);
+        (shown(&foreign.sets[0]), told(&foreign))
+    };
+    let (port, name) = (index.url().port().unwrap(), "which file of `alpha` 1.0 is installed is not known");
+    let (found, said) = complete(true);
+    assert_eq!(found[0], "alpha 1.0: no file");
+    assert!(said.len() == 2 && said[0].contains(name) && said[0].contains("the network is switched off"), "{said:?}");
+    let whole = [
+        format!("alpha 1.0: alpha-1.0-py3-none-any.whl {} index 127-0-0-1-{port}", alpha.len()),
+        format!("beta 2.0: {beta_file} {} {}files/{beta_file}", beta.len(), index.root()),
+        "own 1.0: own-1.0-py3-none-any.whl 3 path wheels/own-1.0-py3-none-any.whl".to_owned(),
+    ];
+    for offline in [false, true] {
+        let (found, said) = complete(offline);
+        assert_eq!(found, whole, "{said:?}");
+        // The option that names the index is told.
+        assert_eq!(said.len(), 1, "{said:?}");
+    }
+    assert_eq!(index.asked("/simple/").len(), 1);
+}
 
 const PYPROJECT: &str = r#"
 [project]
@@ -76,19 +124,21 @@ fn read(path: &Path) -> Foreign {
     let mut foreign = foreign::read(path, &declared, &Choice::default(), &["m5,26.0".parse().unwrap()], None).unwrap();
     assert_eq!((foreign.part.word, foreign.sets.len()), (Word::Readable, 2), "{:?}", foreign.part.told);
     let before = foreign.lacks();
-    let mut indexes = source(&foreign);
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check-foreign-cache");
+    let mut indexes = source(&foreign, &cache, false);
     foreign::complete(&mut foreign, &mut indexes);
     assert_eq!(foreign.lacks(), Lacks::Nothing, "{:?}", foreign.part.told);
     eprintln!("{}: {} releases, lacked {before:?}", path.display(), foreign.sets[0].releases.len());
     foreign
 }
 
-fn source(foreign: &Foreign) -> OnlineSource {
-    let address =
-        |index: &macml::manifest::model::IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
+/// Makes what reaches the indexes of a lock.
+fn source(foreign: &Foreign, cache: &Path, offline: bool) -> OnlineSource {
+    let address = |index: &IndexSpec| IndexAddress { name: index.name.clone(), url: index.url.clone() };
     let config = Config {
         indexes: foreign.indexes.iter().map(address).collect(),
-        cache_dir: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("check-foreign-cache")),
+        cache_dir: Some(cache.to_owned()),
+        offline,
         ..Config::new(Env::capture().unwrap())
     };
     OnlineSource::new(&config, Arc::new(Silent)).unwrap()
@@ -96,7 +146,8 @@ fn source(foreign: &Foreign) -> OnlineSource {
 
 /// Every file is on the page of its package, and what the page says of it is what the lock says.
 fn are_listed(foreign: &Foreign) {
-    let mut source = source(foreign);
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("check-foreign-cache");
+    let mut source = source(foreign, &cache, false);
     for release in foreign.sets.iter().flat_map(|set| &set.releases) {
         let file = release.file.as_ref().unwrap_or_else(|| panic!("{} has no file", release.name));
         let Place::Index(index) = &file.place else { panic!("{}: {:?}", release.name, file.place) };
