@@ -77,6 +77,12 @@ codes! {
     WrongCpython "wrong-cpython" "extension modules for another Python";
     ForeignBinaries "foreign-binaries" "a wheel for all systems with libraries of another one";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
+    LockUnfit "lock-unfit" "a lock of another tool that has no answer for a Mac";
+    BuiltFromSource "built-from-source" "a package that each machine builds for itself";
+    NotPinned "not-pinned" "a lock that leaves open which file is installed";
+    NewerLock "newer-lock" "a lock in a later revision of its format than macml knows";
+    FileUnknown "file-unknown" "a locked release of which it is not known which file is installed";
+    LockRead "lock-read" "how a lock of another tool was read";
 }
 
 impl Code {

@@ -30,6 +30,13 @@ pub fn index(name: &str) -> Option<Url> {
     Some(Url::parse(&address).expect("built-in addresses are well formed"))
 }
 
+/// Returns the name of the built-in index with this address, with or without a slash at its end.
+pub fn name_of(url: &Url) -> Option<&'static str> {
+    let bare = |url: &Url| url.as_str().trim_end_matches('/').to_owned();
+    let address = bare(url);
+    INDEXES.into_iter().find(|name| index(name).is_some_and(|known| bare(&known) == address))
+}
+
 /// Returns the address of a built-in mirror.
 pub fn mirror(name: &str) -> Option<Url> {
     let (_, address) = MIRRORS.iter().find(|(known, _)| *known == name)?;
@@ -60,6 +67,9 @@ mod tests {
             let url = index(name).unwrap();
             assert_eq!(url.scheme(), "https");
             assert!(url.path().ends_with('/'), "{url}");
+            assert_eq!(name_of(&url), Some(name));
+            assert_eq!(name_of(&Url::parse(url.as_str().trim_end_matches('/')).unwrap()), Some(name));
+            assert_eq!(name_of(&url.join("other/").unwrap()), None, "{url}");
         }
         for (name, _) in MIRRORS {
             let url = mirror(name).unwrap();

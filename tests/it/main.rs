@@ -31,6 +31,8 @@ mod truth;
 mod dyld;
 // What is to be said of the libraries of an environment.
 mod check_rules;
+// Locks of other tools, read for the Macs that `macml check` judges for.
+mod check_foreign;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::diag::Source;
 use crate::sys::fs;
 
 use super::error::Error;
@@ -27,16 +28,26 @@ const OTHERS: [(&str, &str, &str); 7] = [
 /// # Errors
 /// When the disk refuses, or the file cannot be meant.
 pub fn read(path: &Path) -> Result<ForeignLock, Error> {
+    read_with_text(path).map(|(lock, _)| lock)
+}
+
+/// Reads a lock like [`read()`], and returns its text beside it, without what could be a secret.
+///
+/// # Errors
+/// When the disk refuses, or the file cannot be meant.
+pub fn read_with_text(path: &Path) -> Result<(ForeignLock, Source), Error> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     if let Some((_, tool, instead)) = OTHERS.iter().find(|(other, ..)| *other == name) {
         return Err(Error::OtherTool { path: path.to_owned(), tool, instead });
     }
     let text = text_of(path)?;
-    match format_of(&name, &text) {
+    let shown = Source { name: path.display().to_string(), text: text.clone() }.masked();
+    let lock = match format_of(&name, &text) {
         Kind::Uv => uv::parse(path, &text),
         Kind::Pylock => pylock::parse(path, &text),
         Kind::Requirements => requirements::parse(path, text, &mut text_of),
-    }
+    }?;
+    Ok((lock, shown))
 }
 
 /// Reads the text of a file.

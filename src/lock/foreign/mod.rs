@@ -33,7 +33,7 @@ mod walk;
 
 pub use address::Address;
 pub use error::{Error, Refusal};
-pub use file::read;
+pub use file::{read, read_with_text};
 pub use model::{ForeignLock, Format, Origin, Release, Wheel};
 pub use on::{Choice, Chosen, Machine, Presence, Selected, Selection, Taken};
 pub use told::{Note, Told};

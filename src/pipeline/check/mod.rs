@@ -5,6 +5,7 @@
 //!     └─> does it answer macml.toml      └─> environment against lock  └─> knowledge, index ────────────┴─> Parts
 //! ```
 
+pub mod foreign;
 pub mod part;
 pub mod set;
 

@@ -539,6 +539,24 @@ impl fmt::Display for Short {
     }
 }
 
+fn needs_macos(needs: MacosVersion, tag: Option<MacosVersion>) -> String {
+    let needs = Short(needs);
+    match tag {
+        None => format!("needs macOS {needs}"),
+        Some(tag) => format!("needs macOS {needs} although its tag says {tag}"),
+    }
+}
+
+impl Unfit {
+    /// Says it of one Mac that was asked about, which is nobody's floor.
+    pub fn of_one_mac(&self) -> String {
+        match self {
+            Self::NeedsMacos { needs, tag, floor } => format!("{}; it has {floor}", needs_macos(*needs, *tag)),
+            other => other.to_string(),
+        }
+    }
+}
+
 /// Writes what an index says in many words, perhaps on many lines, as a part of a sentence.
 fn on_one_line(text: &str) -> String {
     const LONGEST: usize = 160;
@@ -564,11 +582,8 @@ impl fmt::Display for Unfit {
                 }
             }
             Self::OnlyFreeThreaded { python } => write!(f, "only free-threaded wheels for Python {python}"),
-            Self::NeedsMacos { needs, tag: None, floor } => {
-                write!(f, "needs macOS {}; your floor is {floor}", Short(*needs))
-            }
-            Self::NeedsMacos { needs, tag: Some(tag), floor } => {
-                write!(f, "needs macOS {} although its tag says {tag}; your floor is {floor}", Short(*needs))
+            Self::NeedsMacos { needs, tag, floor } => {
+                write!(f, "{}; your floor is {floor}", needs_macos(*needs, *tag))
             }
             Self::NeedsGlibc { needs: (major, minor), floor: (own_major, own_minor) } => {
                 write!(f, "needs glibc {major}.{minor}; your floor is {own_major}.{own_minor}")
