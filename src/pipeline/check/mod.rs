@@ -5,6 +5,8 @@
 //!     └─> does it answer macml.toml      └─> environment against lock  └─> knowledge, index ────────────┴─> Parts
 //! ```
 
+pub mod facts;
+pub mod offered;
 pub mod part;
 pub mod set;
 
