@@ -76,6 +76,11 @@ codes! {
     NativeHalfMissing "native-half-missing" "a package without the one that brings its libraries";
     WrongCpython "wrong-cpython" "extension modules for another Python";
     ForeignBinaries "foreign-binaries" "a wheel for all systems with libraries of another one";
+    FileGone "file-gone" "a locked file that its index does not offer any more";
+    FileReplaced "file-replaced" "a locked file in whose place its index offers another one";
+    FileYanked "file-yanked" "a locked file that was withdrawn";
+    IndexUnreached "index-unreached" "an index that could not say whether it has what is locked";
+    NotOnAnIndex "not-on-an-index" "locked wheels by path or address, which no index is asked for";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
     LockUnfit "lock-unfit" "a lock of another tool that has no answer for a Mac";
     BuiltFromSource "built-from-source" "a package that each machine builds for itself";

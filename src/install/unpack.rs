@@ -118,6 +118,19 @@ impl Unpacked {
         })
     }
 
+    /// Returns whether all its files are there and were not written to since they were unpacked.
+    ///
+    /// # Errors
+    /// When that cannot be told.
+    pub fn is_intact(&self) -> Result<bool, FsError> {
+        for file in &self.files {
+            if !is_untouched(&self.folder.join(&file.path), file, self.time())? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Returns the time that its files bear until somebody writes to them.
     pub fn time(&self) -> SystemTime {
         time(&self.sha256)
@@ -339,7 +352,7 @@ impl OpenCache {
     }
 
     /// Returns a wheel that is there, and notes that it was used. Whether its files were touched since is told by
-    /// [`OpenCache::is_intact`], and again when they are linked.
+    /// [`Unpacked::is_intact`], and again when they are linked.
     ///
     /// # Errors
     /// When something is there and cannot be read.
@@ -349,19 +362,6 @@ impl OpenCache {
             tree::touch(&self.root.join(wheel.sha256.to_string()).join("marker"));
         }
         Ok(found)
-    }
-
-    /// Returns whether all files of a wheel are there and were not written to since they were unpacked.
-    ///
-    /// # Errors
-    /// When that cannot be told.
-    pub fn is_intact(&self, wheel: &Unpacked) -> Result<bool, FsError> {
-        for file in &wheel.files {
-            if !is_untouched(&wheel.folder.join(&file.path), file, wheel.time())? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// Takes a wheel out of the cache, one that was touched for example. Environments keep what they linked.
@@ -384,7 +384,7 @@ impl OpenCache {
         bytes: Bytes,
     ) -> Result<Unpacked, UnpackError> {
         if let Some(found) = self.get(wheel)?
-            && self.is_intact(&found)?
+            && found.is_intact()?
         {
             return Ok(found);
         }
@@ -412,7 +412,7 @@ impl OpenCache {
             }
             // Another process may have been faster; else what is there is damaged.
             if let Some(found) = self.get(locked)?
-                && self.is_intact(&found)?
+                && found.is_intact()?
             {
                 return Ok(found);
             }

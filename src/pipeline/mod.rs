@@ -2,6 +2,7 @@
 //!
 //! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
 
+mod arriving;
 pub mod bundle;
 pub mod check;
 pub mod ops;

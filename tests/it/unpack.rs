@@ -86,7 +86,7 @@ fn whole_entries(cache: &Path, wheels: &[Crafted]) -> usize {
     let cache = WheelCache::inside(cache).open().unwrap();
     let found = wheels.iter().filter_map(|wheel| cache.get(&wheel.locked()).unwrap());
     let check = |unpacked: Unpacked| {
-        assert!(cache.is_intact(&unpacked).unwrap());
+        assert!(unpacked.is_intact().unwrap());
         for file in &unpacked.files {
             let bytes = std::fs::read(unpacked.folder.join(&file.path)).unwrap();
             assert_eq!(Sha256::of(&bytes), file.sha256, "{}", file.path);
@@ -218,7 +218,7 @@ fn an_edited_file_is_not_passed_on() {
         edit(&first.join(SITE).join("pkg/__init__.py"));
 
         let found = cache.get(&wheel().locked()).unwrap().expect("the marker is as it was");
-        assert!(!cache.is_intact(&found).unwrap(), "{name}");
+        assert!(!found.is_intact().unwrap(), "{name}");
         let second = folder.path().join(format!("two {name}"));
         let Err(LinkError::Damaged(damaged)) = Linker::new(None).link(&plan_of(&found), &second) else {
             panic!("{name}: the damage was passed on")
@@ -236,7 +236,7 @@ fn an_edited_file_is_not_passed_on() {
     let unpacked = unpack(&cache, &wheel());
     std::fs::write(unpacked.folder.join("pkg/empty"), "no more").unwrap();
     let healed = unpack(&cache, &wheel());
-    assert!(cache.is_intact(&healed).unwrap());
+    assert!(healed.is_intact().unwrap());
     assert_eq!(std::fs::read(healed.folder.join("pkg/empty")).unwrap(), b"");
     // A file that is replaced by another, as editors do, does not concern the cache.
     let env = folder.path().join("replaced");
@@ -244,7 +244,7 @@ fn an_edited_file_is_not_passed_on() {
     let own = env.join(SITE).join("pkg/__init__.py");
     std::fs::write(env.join("new"), "x = 2\n").unwrap();
     std::fs::rename(env.join("new"), &own).unwrap();
-    assert!(cache.is_intact(&healed).unwrap());
+    assert!(healed.is_intact().unwrap());
 }
 
 #[test]
@@ -716,7 +716,7 @@ fn a_thousand_files() {
     timed("read the marker", &mut || found = cache.get(&locked).unwrap());
     let found = found.unwrap();
     assert_eq!(Some(&found), unpacked.as_ref());
-    timed("look at every file", &mut || assert!(cache.is_intact(&found).unwrap()));
+    timed("look at every file", &mut || assert!(found.is_intact().unwrap()));
     let mut made = None;
     timed("plan", &mut || made = Some(planned(&[&found], "/python")));
     let made = made.unwrap();

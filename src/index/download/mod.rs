@@ -85,6 +85,8 @@ pub struct Ready {
     pub sha256: Sha256,
     /// Where it lies.
     pub path: PathBuf,
+    /// Whether it was there, or another process got it: that one may still want it.
+    pub found: bool,
 }
 
 impl Ready {
@@ -97,7 +99,8 @@ impl Ready {
     }
 }
 
-/// Wheels on their way: an iterator over them as they become ready, each digest once. It ends after an error.
+/// Wheels on their way: an iterator over them as they become ready, each digest once. One that nobody has is an error of
+/// its own, and others follow; after any other error it ends.
 ///
 /// Dropping it stops what is under way; the next run goes on from there.
 pub struct Downloads {
@@ -122,7 +125,7 @@ impl Downloads {
         let mut missing = Vec::new();
         for (wanted, state) in wanted.into_iter().zip(states) {
             match state {
-                State::Whole => sender.send(Ok(store.ready(wanted))).expect("the receiver is here"),
+                State::Whole => sender.send(Ok(store.found(wanted))).expect("the receiver is here"),
                 State::Begun(length) => missing.push((wanted.clone(), length)),
             }
         }
@@ -185,7 +188,7 @@ struct Run {
 }
 
 impl Run {
-    /// Gets files, so many at a time, until one cannot be had.
+    /// Gets files, so many at a time, until something stands in the way of all.
     async fn all(self: Arc<Self>, missing: Vec<(Wanted, u64)>, ready: mpsc::Sender<Result<Ready, DownloadError>>) {
         let mut under_way = JoinSet::new();
         let mut queue = missing.into_iter();
@@ -198,7 +201,7 @@ impl Run {
             }
             let Some(done) = under_way.join_next().await else { break };
             let done = done.unwrap_or(Err(DownloadError::Lost));
-            let goes_on = done.is_ok();
+            let goes_on = matches!(done, Ok(_) | Err(DownloadError::Unobtainable { .. }));
             // Leaving lets go of what is under way; nothing that arrived is lost.
             if ready.send(done).is_err() || !goes_on {
                 break;
@@ -208,12 +211,11 @@ impl Run {
 
     async fn one(&self, wanted: &Wanted, begun: u64) -> Result<Ready, DownloadError> {
         let meter = Meter::new(self.tally.clone(), begun);
-        if let Some(mut body) = self.store.claim(wanted, meter).await? {
-            if !body.is_whole(wanted) {
-                carry::carry(&self.network, wanted, &mut body).await?;
-            }
-            body.publish(wanted, &self.store)?;
+        let Some(mut body) = self.store.claim(wanted, meter).await? else { return Ok(self.store.found(wanted)) };
+        if !body.is_whole(wanted) {
+            carry::carry(&self.network, wanted, &mut body).await?;
         }
-        Ok(self.store.ready(wanted))
+        body.publish(wanted, &self.store)?;
+        Ok(Ready { found: false, ..self.store.found(wanted) })
     }
 }

@@ -48,9 +48,9 @@ impl Store {
         self.root.join(&digest[..2]).join(format!("{digest}.{ending}"))
     }
 
-    /// Returns where a whole file is.
-    pub(super) fn ready(&self, wanted: &Wanted) -> Ready {
-        Ready { sha256: wanted.sha256, path: self.place(wanted.sha256, "whl") }
+    /// Returns where a whole file is that somebody else got.
+    pub(super) fn found(&self, wanted: &Wanted) -> Ready {
+        Ready { sha256: wanted.sha256, path: self.place(wanted.sha256, "whl"), found: true }
     }
 
     /// Looks at all files, several at a time: whole ones are read.

@@ -6,6 +6,8 @@
 //! ```
 
 pub mod foreign;
+pub mod facts;
+pub mod offered;
 pub mod part;
 pub mod set;
 

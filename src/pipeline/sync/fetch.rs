@@ -1,10 +1,8 @@
 //! Wheels into the cache: those that are missing are got, and unpacked while others still arrive.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::mpsc;
 
 use crate::index::download::DownloadError;
 use crate::index::download::Downloads;
@@ -20,6 +18,7 @@ use crate::install::WheelCache;
 use crate::lock::model::LockedWheel;
 use crate::pep::Sha256;
 use crate::pipeline;
+use crate::pipeline::arriving;
 use crate::sys::disk;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
@@ -126,36 +125,18 @@ impl Fetch<'_> {
     fn get(&self, missing: &[&Chosen<'_>], there: &mut HashMap<Sha256, Unpacked>) -> Result<(), Error> {
         let locked: HashMap<Sha256, &LockedWheel> = missing.iter().map(|one| (one.wheel.sha256, one.wheel)).collect();
         let wanted: Vec<Wanted> = missing.iter().map(|one| self.wanted(one)).collect();
-        let mut downloads = (self.download)(&wanted)?;
-        let (sender, arrived) = mpsc::channel::<Ready>();
-        let (arrived, (done, unpacked)) = (Mutex::new(arrived), mpsc::channel());
+        let downloads = (self.download)(&wanted)?;
         let mut failed = None;
-        std::thread::scope(|scope| {
-            for _ in 0..tree::workers().min(missing.len()) {
-                let (cache, arrived, locked, done) = (self.cache, &arrived, &locked, done.clone());
-                scope.spawn(move || {
-                    loop {
-                        let next = arrived.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                        let Ok(ready) = next else { break };
-                        if done.send(unpack(cache, locked[&ready.sha256], ready)).is_err() {
-                            break;
-                        }
-                    }
-                });
+        let work = |ready: Ready| unpack(self.cache, locked[&ready.sha256], ready);
+        arriving::each(downloads, missing.len(), work, |outcome| {
+            match outcome.map_err(Error::from).flatten() {
+                Ok(Some(unpacked)) => drop(there.insert(unpacked.sha256, unpacked)),
+                // Another process took it, and it was removed from there too: once more.
+                Ok(None) => {}
+                Err(error) => drop(failed.get_or_insert(error)),
             }
-            for ready in &mut downloads {
-                match ready {
-                    Ok(ready) => drop(sender.send(ready)),
-                    Err(error) => failed = Some(error.into()),
-                }
-                unpacked.try_iter().for_each(|outcome| keep(outcome, there, &mut failed));
-                // What a wheel is refused for, no other wheel makes good.
-                if failed.is_some() {
-                    break;
-                }
-            }
-            drop((sender, done));
-            unpacked.iter().for_each(|outcome| keep(outcome, there, &mut failed));
+            // What a wheel is refused for, no other wheel makes good.
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         failed.map_or(Ok(()), Err)
     }
@@ -188,14 +169,5 @@ fn told_of_space(cache: &OpenCache, error: UnpackError) -> Error {
             Error::NoSpace { what: format!("unpacking `{wheel}`"), needed, space, cause: Some(cause) }
         }
         (other, _) => other.into(),
-    }
-}
-
-fn keep(outcome: Result<Option<Unpacked>, Error>, there: &mut HashMap<Sha256, Unpacked>, failed: &mut Option<Error>) {
-    match outcome {
-        Ok(Some(unpacked)) => drop(there.insert(unpacked.sha256, unpacked)),
-        // Another process took it, and it was removed from there too: once more.
-        Ok(None) => {}
-        Err(error) => drop(failed.get_or_insert(error)),
     }
 }
