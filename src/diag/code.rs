@@ -76,6 +76,9 @@ codes! {
     NativeHalfMissing "native-half-missing" "a package without the one that brings its libraries";
     WrongCpython "wrong-cpython" "extension modules for another Python";
     ForeignBinaries "foreign-binaries" "a wheel for all systems with libraries of another one";
+    NotAsRecorded "not-as-recorded" "something in an environment that is not as it was installed";
+    InstalledTwice "installed-twice" "a package that is installed in two releases at once";
+    Unrecorded "unrecorded" "something in an environment of which no installer noted what it should be";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
 }
 

@@ -31,6 +31,8 @@ mod truth;
 mod dyld;
 // What is to be said of the libraries of an environment.
 mod check_rules;
+// Environments that somebody else made: of venv, pip and conda, made ones and real ones, and without a macml.toml.
+mod check_prefix;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

@@ -6,7 +6,10 @@
 //! ```
 
 pub mod part;
+pub mod prefix;
 pub mod set;
 
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
+pub use prefix::Prefix;
+pub use prefix::prefix;
 pub use set::{Declared, File, Mac, NotAMac, Release, Set};
