@@ -81,6 +81,9 @@ codes! {
     FileYanked "file-yanked" "a locked file that was withdrawn";
     IndexUnreached "index-unreached" "an index that could not say whether it has what is locked";
     NotOnAnIndex "not-on-an-index" "locked wheels by path or address, which no index is asked for";
+    NotAsRecorded "not-as-recorded" "something in an environment that is not as it was installed";
+    InstalledTwice "installed-twice" "a package that is installed in two releases at once";
+    Unrecorded "unrecorded" "something in an environment of which no installer noted what it should be";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
     LockUnfit "lock-unfit" "a lock of another tool that has no answer for a Mac";
     BuiltFromSource "built-from-source" "a package that each machine builds for itself";

@@ -33,6 +33,8 @@ mod dyld;
 mod check_rules;
 // Locks of other tools, read for the Macs that `macml check` judges for.
 mod check_foreign;
+// Environments that somebody else made: of venv, pip and conda, made ones and real ones, and without a macml.toml.
+mod check_prefix;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

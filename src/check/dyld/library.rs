@@ -80,7 +80,9 @@ pub(super) fn find<'a>(
     let mut search = Search { tree, process, tried: Vec::new() };
     let mut rpaths = (false, false);
     if let Some(rest) = library.strip_prefix("@rpath/") {
-        for link in process.chain(image) {
+        // The interpreter's own come last, unless another program runs.
+        let interpreter = tree.interpreter().filter(|_| process.program().is_none());
+        for link in process.chain(image).chain(interpreter) {
             for rpath in tree.slice(link).map_or(&[][..], |slice| &slice.rpaths) {
                 rpaths = (true, rpaths.1 || (rpath.starts_with('/') && !is_system(&format!("{rpath}/"))));
                 let folder = search.expanded(link, rpath);

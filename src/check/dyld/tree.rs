@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::check::facts::{Image, Kind, Slice, WheelFacts};
+use crate::check::facts::{Image, Kind, Link, Slice, WheelFacts};
 use crate::pep::PackageName;
 
 /// What one distribution puts into an environment.
@@ -29,7 +29,12 @@ pub(super) struct Tree<'a> {
     by_install_name: HashMap<&'a str, Vec<Id>>,
     /// Images by the last part of their path or install name, each list sorted.
     by_leaf: HashMap<&'a str, Vec<Id>>,
+    /// The interpreter, where it is one of the tree, as conda's is.
+    interpreter: Option<Id>,
 }
+
+/// Where the interpreter of an environment lies, with the beginning of its name.
+const INTERPRETER: &str = "../../../bin/python";
 
 /// Returns the last part of a path.
 pub(in crate::check) fn leaf(path: &str) -> &str {
@@ -74,6 +79,7 @@ impl<'a> Tree<'a> {
             by_path: HashMap::with_capacity(owned.len()),
             by_install_name: HashMap::new(),
             by_leaf: HashMap::new(),
+            interpreter: None,
         };
         for (id, (path, (owner, image))) in owned.into_iter().enumerate() {
             tree.by_path.insert(path, id);
@@ -84,10 +90,37 @@ impl<'a> Tree<'a> {
                     tree.by_leaf.entry(leaf(name)).or_default().push(id);
                 }
             }
+            if path.starts_with(INTERPRETER) && image.slice.as_ref().is_ok_and(|slice| slice.kind == Kind::Executable) {
+                tree.interpreter = Some(id);
+            }
             tree.images.push(image);
             tree.owners.push(owner);
         }
+        tree.follow(distributions.iter().flat_map(|one| &one.facts.links));
         tree
+    }
+
+    /// Takes links as further paths of images.
+    fn follow(&mut self, links: impl Iterator<Item = &'a Link>) {
+        let links: BTreeMap<&str, &str> = links.map(|link| (link.path.as_str(), link.target.as_str())).collect();
+        for path in links.keys() {
+            // Links that run in a circle lead to none.
+            let chain = std::iter::successors(Some(*path), |path| links.get(path).copied()).take(links.len() + 1);
+            let image = chain.last().and_then(|last| self.at(last));
+            if let Some(image) = image {
+                self.by_path.entry(path).or_insert(image);
+                let named = self.by_leaf.entry(leaf(path)).or_default();
+                if !named.contains(&image) {
+                    named.push(image);
+                    named.sort_unstable();
+                }
+            }
+        }
+    }
+
+    /// Returns the interpreter, where it is one of the tree.
+    pub(super) fn interpreter(&self) -> Option<Id> {
+        self.interpreter
     }
 
     pub(super) fn slice(&self, id: Id) -> Option<&'a Slice> {

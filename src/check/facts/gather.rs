@@ -76,6 +76,47 @@ pub fn read_tree<'a>(
     Ok(gathering.finish())
 }
 
+/// Reads the facts of files in a tree as [`read_tree`] does, but goes on where one cannot be read: those are returned too,
+/// with what the system said.
+pub fn read_tree_as_far<'a>(
+    site_packages: &Path,
+    files: impl IntoIterator<Item = &'a str>,
+    pages: Pages,
+) -> (WheelFacts, Vec<(String, FsError)>) {
+    let mut gathering = Gathering::new(pages);
+    let mut failed = Vec::new();
+    for file in files {
+        let path = site_packages.join(file);
+        // A pipe would be waited for.
+        let added = fs::kind(&path).and_then(|kind| match kind {
+            Some(fs::Kind::File) => gathering.add_file(file, &path),
+            _ => Ok(()),
+        });
+        failed.extend(added.err().map(|error| (file.to_owned(), error)));
+    }
+    (gathering.finish(), failed)
+}
+
+impl WheelFacts {
+    /// Takes the facts of more files of the same distribution.
+    pub fn join(&mut self, more: Self) {
+        let mut packages: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for package in std::mem::take(&mut self.packages).into_iter().chain(more.packages) {
+            packages.entry(package.name).or_default().extend(package.imports);
+        }
+        self.packages = packages.into_iter().map(|(name, imports)| Package { name, imports }).collect();
+        self.requires.extend(more.requires);
+        self.hooks.extend(more.hooks);
+        self.images.extend(more.images);
+        self.metal.extend(more.metal);
+        self.foreign.extend(more.foreign);
+        self.links.extend(more.links);
+        self.images.sort_by(|a, b| a.path.cmp(&b.path));
+        self.metal.sort_by(|a, b| a.path.cmp(&b.path));
+        self.foreign.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+}
+
 /// Returns where a file of a wheel goes, from `site-packages`.
 fn site_path(path: &str, data: Option<&str>) -> String {
     let inside = data.and_then(|data| path.strip_prefix(data)?.strip_prefix('/')?.split_once('/'));

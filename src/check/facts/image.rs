@@ -23,6 +23,18 @@ pub struct WheelFacts {
     pub metal: Vec<MetalLibrary>,
     /// Programs and libraries of other systems, sorted by path.
     pub foreign: Vec<Foreign>,
+    /// Other names of images, which links in a tree are. Wheels have none.
+    #[serde(skip)]
+    pub links: Vec<Link>,
+}
+
+/// A symbolic link to an image. Both paths are as that of an [`Image`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// Where it lies.
+    pub path: String,
+    /// What it leads to, which may be another link.
+    pub target: String,
 }
 
 /// A package or module at the top of a wheel.

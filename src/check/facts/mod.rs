@@ -18,9 +18,9 @@ mod python;
 
 pub use cache::FactsCache;
 pub use exports::{Export, Exports, ReExport, Trie, TrieError};
-pub use gather::{read_tree, read_unpacked, read_wheel};
+pub use gather::{read_tree, read_tree_as_far, read_unpacked, read_wheel};
 pub use image::{
     Architecture, Build, Dependency, Image, Import, Imports, Kind, Markers, NumpyAbi, Ordinal, Pjrt, Platform,
     Signature, Slice, Table, Unloadable, Version, WheelFacts,
 };
-pub use image::{Foreign, ForeignFormat, Hook, MetalLibrary, Package};
+pub use image::{Foreign, ForeignFormat, Hook, Link, MetalLibrary, Package};

@@ -9,7 +9,10 @@ pub mod foreign;
 pub mod facts;
 pub mod offered;
 pub mod part;
+pub mod prefix;
 pub mod set;
 
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
+pub use prefix::Prefix;
+pub use prefix::prefix;
 pub use set::{Declared, File, Mac, NotAMac, Release, Set};
