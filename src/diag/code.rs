@@ -77,6 +77,24 @@ codes! {
     WrongCpython "wrong-cpython" "extension modules for another Python";
     ForeignBinaries "foreign-binaries" "a wheel for all systems with libraries of another one";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
+    LockStale "lock-stale" "a lock that does not answer macml.toml";
+    LockMissing "lock-missing" "a project without a lock";
+    LockDamaged "lock-damaged" "a lock that is none any more";
+    BelowFloor "below-floor" "a Mac below the lowest that a lock was made for";
+    NoWheel "no-wheel" "a locked release that has no file for a machine";
+    EnvironmentForeign "environment-foreign" "an environment that macml did not make";
+    EnvironmentGone "environment-gone" "a link to an environment that is not there";
+    EnvironmentMoved "environment-moved" "an environment that was built for another folder";
+    EnvironmentPython "environment-python" "an environment with another Python than the locked one";
+    PackageNotInstalled "package-not-installed" "a locked package that an environment does not have";
+    PackageNotLocked "package-not-locked" "a package in an environment that is not locked";
+    PackageOtherVersion "package-other-version" "a package in an environment in another version than the locked one";
+    FileChanged "file-changed" "a file in an environment that is not as its wheel has it";
+    FileMissing "file-missing" "a file that an environment should have and does not";
+    FileExtra "file-extra" "a file in an environment that no locked wheel brought";
+    RecordTrusted "record-trusted" "files that were held against RECORD only";
+    Unrecorded "unrecorded" "something in an environment of which no installer noted what it should be";
+    Unreadable "unreadable" "a file of an environment that cannot be read";
 }
 
 impl Code {
@@ -100,6 +118,11 @@ impl Code {
             Self::WrongCpython => include_str!("pages/wrong-cpython.md"),
             Self::ForeignBinaries => include_str!("pages/foreign-binaries.md"),
             Self::PjrtVersion => include_str!("pages/pjrt-version.md"),
+            Self::LockStale => include_str!("pages/lock-stale.md"),
+            Self::BelowFloor => include_str!("pages/below-floor.md"),
+            Self::FileChanged => include_str!("pages/file-changed.md"),
+            Self::FileExtra => include_str!("pages/file-extra.md"),
+            Self::RecordTrusted => include_str!("pages/record-trusted.md"),
             _ => return None,
         };
         Some(page)

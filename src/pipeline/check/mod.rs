@@ -5,6 +5,8 @@
 //!     └─> does it answer macml.toml      └─> environment against lock  └─> knowledge, index ────────────┴─> Parts
 //! ```
 
+pub mod environment;
+pub mod locked;
 pub mod part;
 pub mod set;
 
