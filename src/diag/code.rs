@@ -91,6 +91,24 @@ codes! {
     NewerLock "newer-lock" "a lock in a later revision of its format than macml knows";
     FileUnknown "file-unknown" "a locked release of which it is not known which file is installed";
     LockRead "lock-read" "how a lock of another tool was read";
+    LockStale "lock-stale" "a lock that does not answer macml.toml";
+    LockMissing "lock-missing" "a project without a lock";
+    LockDamaged "lock-damaged" "a lock that is none any more";
+    BelowFloor "below-floor" "a Mac below the lowest that a lock was made for";
+    NoWheel "no-wheel" "a locked release that has no file for a machine";
+    EnvironmentForeign "environment-foreign" "an environment that macml did not make";
+    EnvironmentGone "environment-gone" "a link to an environment that is not there";
+    EnvironmentMoved "environment-moved" "an environment that was built for another folder";
+    EnvironmentPython "environment-python" "an environment with another Python than the locked one";
+    PackageNotInstalled "package-not-installed" "a locked package that an environment does not have";
+    PackageNotLocked "package-not-locked" "a package in an environment that is not locked";
+    PackageOtherVersion "package-other-version" "a package in an environment in another version than the locked one";
+    FileChanged "file-changed" "a file in an environment that is not as its wheel has it";
+    FileMissing "file-missing" "a file that an environment should have and does not";
+    FileExtra "file-extra" "a file in an environment that no locked wheel brought";
+    RecordTrusted "record-trusted" "files that were held against RECORD only";
+    Unrecorded "unrecorded" "something in an environment of which no installer noted what it should be";
+    Unreadable "unreadable" "a file of an environment that cannot be read";
 }
 
 impl Code {
@@ -114,6 +132,11 @@ impl Code {
             Self::WrongCpython => include_str!("pages/wrong-cpython.md"),
             Self::ForeignBinaries => include_str!("pages/foreign-binaries.md"),
             Self::PjrtVersion => include_str!("pages/pjrt-version.md"),
+            Self::LockStale => include_str!("pages/lock-stale.md"),
+            Self::BelowFloor => include_str!("pages/below-floor.md"),
+            Self::FileChanged => include_str!("pages/file-changed.md"),
+            Self::FileExtra => include_str!("pages/file-extra.md"),
+            Self::RecordTrusted => include_str!("pages/record-trusted.md"),
             _ => return None,
         };
         Some(page)

@@ -70,7 +70,8 @@ pub(super) fn names<'a>(found: impl Iterator<Item = &'a Package>, wanted: &Wante
 }
 
 impl WantedPackage {
-    fn is(&self, found: &Package) -> bool {
+    /// Returns whether a distribution is the one that should be there.
+    pub fn is(&self, found: &Package) -> bool {
         let own = Package { name: self.name.to_string(), version: self.version.to_string() };
         environment::is_same(&own, found)
     }

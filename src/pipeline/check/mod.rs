@@ -8,6 +8,8 @@
 pub mod foreign;
 pub mod facts;
 pub mod offered;
+pub mod environment;
+pub mod locked;
 pub mod part;
 pub mod prefix;
 pub mod set;

@@ -34,7 +34,7 @@ pub struct Of {
     pub platform: Platform,
     /// Its Python.
     pub python: PythonMinor,
-    /// The Mac that was judged for; `None` off Macs.
+    /// The Mac that was judged for; `None` off Macs, and where none was.
     pub on: Option<On>,
 }
 
@@ -99,7 +99,7 @@ pub enum Word {
     Current,
     /// It does not.
     Stale,
-    /// A lock of another tool was read, and has an answer for these Macs.
+    /// A lock has an answer for the Macs that were asked about; one of another tool could be read.
     Readable,
     /// It has none.
     Unfit,

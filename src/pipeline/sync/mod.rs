@@ -14,7 +14,7 @@ mod content;
 mod error;
 mod fetch;
 mod locked;
-mod select;
+pub(super) mod select;
 mod stage;
 mod tree;
 
@@ -77,6 +77,7 @@ use super::told;
 
 pub use crate::environment::STAGED_NAME;
 pub use error::Error;
+pub(super) use stage::Mark;
 pub use stage::{StageJob, Staged, stage};
 
 /// What is asked of [`sync()`].

@@ -90,9 +90,9 @@ pub struct Staged {
 /// What [`STAGED_NAME`] says.
 #[derive(Serialize, Deserialize, Debug)]
 #[serde(rename_all = "kebab-case")]
-struct Mark {
+pub(in crate::pipeline) struct Mark {
     version: u32,
-    env: String,
+    pub(in crate::pipeline) env: String,
     platform: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     macos: Option<String>,
@@ -105,9 +105,16 @@ struct Mark {
 impl Mark {
     const VERSION: u32 = 1;
 
-    fn of(folder: &Path) -> Result<Option<Self>, FsError> {
+    /// Reads the one of a folder; `None` where there is none that this macml understands.
+    pub(in crate::pipeline) fn of(folder: &Path) -> Result<Option<Self>, FsError> {
         let Some(bytes) = fs::read_bytes(&folder.join(STAGED_NAME))? else { return Ok(None) };
         Ok(serde_json::from_slice(&bytes).ok().filter(|mark: &Self| mark.version == Self::VERSION))
+    }
+
+    /// Returns the machine that it was staged for.
+    pub(in crate::pipeline) fn machine(&self) -> Option<(Platform, Option<MacosVersion>)> {
+        let macos = self.macos.as_ref().map(|macos| macos.parse()).transpose().ok()?;
+        Some((self.platform.parse().ok()?, macos))
     }
 
     /// Returns whether a path in the folder was made by macml, or by a Python or a Finder that looked at it.
