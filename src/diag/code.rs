@@ -53,6 +53,9 @@ codes! {
     NothingToUpgrade "nothing-to-upgrade" "a package to upgrade that no environment has";
     AddedByRule "added-by-rule" "a package that is in by knowledge, not by metadata";
     NewlyKnown "newly-known" "a lock that newer knowledge condemns";
+    KnownConflict "known-conflict" "a set that by what is known does not work on this Mac";
+    KnownProblem "known-problem" "a release of which something is known to go wrong";
+    WheelNeedsMacos "wheel-needs-macos" "a wheel that is for a later macOS than its file name says";
     KnownLimit "known-limit" "something that this set will not do, or not well";
     RuleIgnored "rule-ignored" "a piece of knowledge that the manifest switches off";
     BetterApart "better-apart" "frameworks that hold each other back in one environment";
@@ -77,6 +80,8 @@ codes! {
     WrongCpython "wrong-cpython" "extension modules for another Python";
     ForeignBinaries "foreign-binaries" "a wheel for all systems with libraries of another one";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
+    RequirementUnmet "requirement-unmet" "a release that another one, by its own metadata, does not go with";
+    WheelUnread "wheel-unread" "a package whose libraries were not looked at";
 }
 
 impl Code {
@@ -100,6 +105,10 @@ impl Code {
             Self::WrongCpython => include_str!("pages/wrong-cpython.md"),
             Self::ForeignBinaries => include_str!("pages/foreign-binaries.md"),
             Self::PjrtVersion => include_str!("pages/pjrt-version.md"),
+            Self::KnownConflict => include_str!("pages/known-conflict.md"),
+            Self::WheelNeedsMacos => include_str!("pages/wheel-needs-macos.md"),
+            Self::RequirementUnmet => include_str!("pages/requirement-unmet.md"),
+            Self::WheelUnread => include_str!("pages/wheel-unread.md"),
             _ => return None,
         };
         Some(page)

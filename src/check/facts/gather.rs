@@ -10,7 +10,7 @@ use super::image::{Foreign, ForeignFormat, Hook, MetalLibrary, Package, WheelFac
 use super::macho::Pages;
 use super::{macho, metal, python};
 use crate::install::{Fault, Unpacked, Wheel, WheelError};
-use crate::pep::Metadata;
+use crate::pep::{Metadata, RequirementSource};
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 
@@ -111,7 +111,22 @@ impl Gathering {
                 let always = metadata.requires_dist.into_iter().filter(|requirement| {
                     requirement.marker.as_ref().is_none_or(|marker| marker.mentions_extra().is_empty())
                 });
-                self.facts.requires.extend(always.map(|requirement| requirement.name));
+                let mut asked = BTreeSet::new();
+                for requirement in always {
+                    let name = requirement.name;
+                    match requirement.source {
+                        RequirementSource::Versions(versions)
+                            if requirement.marker.is_none() && !versions.is_any() && !asked.contains(&name) =>
+                        {
+                            self.facts.versions.insert(name.clone(), versions.to_string());
+                        }
+                        _ => {
+                            self.facts.versions.remove(&name);
+                        }
+                    }
+                    asked.insert(name.clone());
+                    self.facts.requires.insert(name);
+                }
             }
             return Ok(());
         }
@@ -249,7 +264,7 @@ mod tests {
     fn what_the_host_context_needs() {
         let metadata =
             b"Metadata-Version: 2.1\nName: a\nVersion: 1\nRequires-Dist: Torch>=2\nRequires-Dist: b; extra == 'x'\n\
-            Requires-Dist: c; sys_platform == 'darwin'\n\ntext";
+            Requires-Dist: c>=1; sys_platform == 'darwin'\n\ntext";
         let facts = gathered(&[
             ("a-1.dist-info/METADATA", metadata),
             ("a/__init__.py", b"import torch\nimport a.b\nfrom . import c\n"),
@@ -263,6 +278,8 @@ mod tests {
         ]);
         let requires: Vec<String> = facts.requires.iter().map(ToString::to_string).collect();
         assert_eq!(requires, ["c", "torch"]);
+        let versions: Vec<String> = facts.versions.iter().map(|(name, versions)| format!("{name}{versions}")).collect();
+        assert_eq!(versions, ["torch>=2"]);
         assert_eq!(facts.hooks, BTreeSet::from([Hook::TensorFlow, Hook::Jax]));
         let packages: Vec<(&str, Vec<&str>)> = facts
             .packages

@@ -1,10 +1,11 @@
 //! Images for other processors, or for another system of Apple's.
 
 use super::case::{Case, Place, counted, grouped, words};
+use super::said::Said;
 use crate::check::dyld::{Refusal, What};
 use crate::diag::{Code, Finding};
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::WrongArchitecture;
     let refused = case
         .troubles()
@@ -33,8 +34,9 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         };
         let hint =
             "install a wheel whose name ends in `arm64` or `universal2`; an Intel Python under Rosetta chooses others";
-        findings
-            .push(Finding::error(CODE, format!("{which}{release} {is} {made}")).noting(words(trouble)).hinting(hint));
+        let finding =
+            Finding::error(CODE, format!("{which}{release} {is} {made}")).noting(words(trouble)).hinting(hint);
+        findings.push(Said::about(distribution, trouble.image, finding));
     }
     findings
 }

@@ -8,6 +8,7 @@
 
 use super::case::{Case, grouped, listed, slice};
 use super::fits;
+use super::said::Said;
 use crate::check::dyld::{Judged, What};
 use crate::check::facts::Ordinal;
 use crate::diag::{Code, Finding, Severity};
@@ -36,11 +37,10 @@ struct Expecting<'a> {
     asked: Vec<&'a str>,
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     let runtimes: Vec<Runtime<'_>> = case.answer.images.iter().filter_map(runtime).collect();
     let expecting = grouped(case.answer.images.iter().filter_map(expecting), |one| one.judged.distribution);
-    let mut findings: Vec<Finding> =
-        expecting.values().filter_map(|all| from_outside(case, &all[0], &runtimes)).collect();
+    let mut findings: Vec<Said> = expecting.values().filter_map(|all| from_outside(case, &all[0], &runtimes)).collect();
     let owners = grouped(&runtimes, |runtime| runtime.distribution);
     if owners.len() > 1 {
         findings.push(each_its_own(case, &runtimes, &owners.keys().copied().collect::<Vec<_>>()));
@@ -73,7 +73,7 @@ fn expecting<'a>(judged: &'a Judged<'a>) -> Option<Expecting<'a>> {
 }
 
 /// Says what becomes of an image that expects a runtime from outside, beside those that others bring.
-fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) -> Option<Finding> {
+fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) -> Option<Said> {
     const CODE: Code = Code::SeveralOpenmp;
     let own = one.judged.distribution;
     let others: Vec<&Runtime<'_>> = runtimes.iter().filter(|runtime| runtime.distribution != own).collect();
@@ -112,13 +112,13 @@ fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) 
     } else {
         finding = finding.hinting(format!("import `{}` before `{own}`", runtime.distribution));
     }
-    Some(finding)
+    Some(Said::about(own, image, finding))
 }
 
 const WARNING: &str = "both in one process crash or compute wrong; `KMP_DUPLICATE_LIB_OK` only silences the message";
 
 /// Says that several wheels bring a runtime each.
-fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageName]) -> Finding {
+fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageName]) -> Said {
     const CODE: Code = Code::SeveralOpenmp;
     let message = format!("{} bring an OpenMP runtime each", listed(owners));
     let crash = owners.iter().find_map(|owner| case.knowledge.about(owner).find(|rule| is_crash(case, rule, owners)));
@@ -129,10 +129,11 @@ fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageNam
     for runtime in runtimes {
         finding = finding.noting(format!("`{}` of {}", runtime.image, case.release(runtime.distribution)));
     }
-    finding.hinting(
+    let finding = finding.hinting(
         "nothing is to be done unless a process that uses several of them at once aborts with `OMP: Error #15` or crashes; \
          `KMP_DUPLICATE_LIB_OK` is no cure",
-    )
+    );
+    Said::about(runtimes[0].distribution, runtimes[0].image, finding)
 }
 
 /// Whether a rule tells of crashes between owners of runtimes as they are in the set.

@@ -5,8 +5,14 @@
 //!     └─> does it answer macml.toml      └─> environment against lock  └─> knowledge, index ────────────┴─> Parts
 //! ```
 
+mod facts;
+mod known;
+mod libraries;
 pub mod part;
 pub mod set;
 
+pub use facts::{Unread, Why};
+pub use known::known;
+pub use libraries::libraries;
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
 pub use set::{Declared, File, Mac, NotAMac, Release, Set};
