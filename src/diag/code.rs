@@ -53,6 +53,9 @@ codes! {
     NothingToUpgrade "nothing-to-upgrade" "a package to upgrade that no environment has";
     AddedByRule "added-by-rule" "a package that is in by knowledge, not by metadata";
     NewlyKnown "newly-known" "a lock that newer knowledge condemns";
+    KnownConflict "known-conflict" "a set that by what is known does not work on this Mac";
+    KnownProblem "known-problem" "a release of which something is known to go wrong";
+    WheelNeedsMacos "wheel-needs-macos" "a wheel that is for a later macOS than its file name says";
     KnownLimit "known-limit" "something that this set will not do, or not well";
     RuleIgnored "rule-ignored" "a piece of knowledge that the manifest switches off";
     BetterApart "better-apart" "frameworks that hold each other back in one environment";
@@ -107,8 +110,9 @@ codes! {
     FileMissing "file-missing" "a file that an environment should have and does not";
     FileExtra "file-extra" "a file in an environment that no locked wheel brought";
     RecordTrusted "record-trusted" "files that were held against RECORD only";
-    Unrecorded "unrecorded" "something in an environment of which no installer noted what it should be";
     Unreadable "unreadable" "a file of an environment that cannot be read";
+    RequirementUnmet "requirement-unmet" "a release that another one, by its own metadata, does not go with";
+    WheelUnread "wheel-unread" "a package whose libraries were not looked at";
 }
 
 impl Code {
@@ -137,6 +141,10 @@ impl Code {
             Self::FileChanged => include_str!("pages/file-changed.md"),
             Self::FileExtra => include_str!("pages/file-extra.md"),
             Self::RecordTrusted => include_str!("pages/record-trusted.md"),
+            Self::KnownConflict => include_str!("pages/known-conflict.md"),
+            Self::WheelNeedsMacos => include_str!("pages/wheel-needs-macos.md"),
+            Self::RequirementUnmet => include_str!("pages/requirement-unmet.md"),
+            Self::WheelUnread => include_str!("pages/wheel-unread.md"),
             _ => return None,
         };
         Some(page)

@@ -8,14 +8,18 @@ use crate::knowledge::Hit;
 use crate::knowledge::Knowledge;
 use crate::knowledge::Reach;
 use crate::knowledge::judge;
+use crate::knowledge::rule::Evidence;
 use crate::knowledge::rule::Problem;
+use crate::knowledge::rule::Release;
 use crate::knowledge::rule::Rule;
 use crate::knowledge::rule::Says;
 use crate::manifest::model::EnvSpec;
 use crate::pep::PackageName;
 use crate::pep::Version;
+use crate::pep::WheelName;
 use crate::resolve;
 use crate::resolve::resolution::Held;
+use crate::target::MacosVersion;
 use crate::target::Platform;
 use crate::target::PythonMinor;
 
@@ -95,16 +99,33 @@ impl KnownProblem {
     }
 }
 
-fn condemned(hit: &Hit<'_>) -> Finding {
+/// Says that what is known now condemns a set that was locked.
+pub(super) fn condemned(hit: &Hit<'_>) -> Finding {
     let message = format!("by what is known now this set does not work: {}", hit.rule.statement_of(&hit.version));
     let hint = format!("`macml lock -P {}` solves with it", hit.rule.package);
     Finding::warning(Code::NewlyKnown, message).noting(hit.rule.ground()).hinting(hint)
 }
 
-fn lacking(hit: &Hit<'_>) -> Finding {
+/// Says what goes wrong with a release, and what to take instead.
+pub(super) fn problem(hit: &Hit<'_>) -> Option<Finding> {
+    let KnownProblem { name, version, problem, reason, prefer, .. } = KnownProblem::new(hit)?;
+    let reason = reason.trim_end_matches('.');
+    let message = format!("known problem of `{name}` {version}, {}: {reason}", problem.title());
+    let finding = Finding::warning(Code::KnownProblem, message).noting(hit.rule.source());
+    Some(match prefer {
+        Some(prefer) => finding.hinting(format!("prefer {prefer}")),
+        None => finding,
+    })
+}
+
+/// Says what a set will not do, or what one should know of it.
+pub(super) fn lacking(hit: &Hit<'_>) -> Finding {
     let rule = hit.rule;
     let (message, source) = match &rule.says {
-        Says::Advice(_) => (format!("`{}` {} in this set: {}", rule.package, hit.version, rule.reason), rule.source()),
+        Says::Advice(advice) => {
+            let in_set = if advice.with.is_some() || advice.without.is_some() { " in this set" } else { "" };
+            (format!("`{}` {}{in_set}: {}", rule.package, hit.version, rule.reason), rule.source())
+        }
         _ => (rule.statement_of(&hit.version), rule.brief()),
     };
     let finding = Finding::note(Code::KnownLimit, message.trim_end_matches('.')).noting(source);
@@ -117,13 +138,38 @@ fn lacking(hit: &Hit<'_>) -> Finding {
 /// Returns what to take of the other package, where a rule keeps its newer releases out: `` `numpy` <2.4 ``.
 fn way_out(rule: &Rule) -> Option<String> {
     let Says::Conflicts(other) = &rule.says else { return None };
-    let from = other.versions.to_string();
-    let from = from.strip_prefix(">=").filter(|from| !from.contains(','))?;
-    Some(format!("`{}` <{from}", other.name))
+    apart(other)
+}
+
+/// Returns the releases below or above others: `` `numpy` <2.4 `` for `numpy` >=2.4; `None` where they are not simply that.
+pub(super) fn apart(release: &Release) -> Option<String> {
+    let versions = release.versions.to_string();
+    let (operator, from) = match versions.strip_prefix(">=") {
+        Some(from) => ("<", from),
+        None => (">=", versions.strip_prefix('<').filter(|from| !from.starts_with('='))?),
+    };
+    (!from.contains(',')).then(|| format!("`{}` {operator}{from}", release.name))
+}
+
+/// Finds the newest release that a wheel was read of which does on this macOS what `beside` says of another one.
+pub(super) fn last(knowledge: &Knowledge, beside: &Rule, macos: MacosVersion) -> Option<Version> {
+    let fits = |rule: &&Rule| {
+        let satisfied = matches!(&rule.says, Says::NeedsMacos(needs) if needs.contains(&macos.version()));
+        rule.package == beside.package && rule.scope == beside.scope && satisfied
+    };
+    let read = |evidence: &Evidence| match evidence {
+        Evidence::Wheel(file) => file.parse::<WheelName>().ok(),
+        Evidence::Address(_) | Evidence::Files(_) => None,
+    };
+    let versions = knowledge.about(&beside.package).filter(fits).flat_map(|rule| {
+        let wheels = rule.evidence.iter().filter_map(read).filter(|wheel| wheel.name == rule.package);
+        wheels.map(|wheel| wheel.version).filter(|version| rule.is_about(version))
+    });
+    versions.max()
 }
 
 /// Says that a rule is switched off, where it would have been about something in the set.
-fn ignored(knowledge: &Knowledge, id: &str, set: &BTreeMap<PackageName, Version>) -> Option<Finding> {
+pub(super) fn ignored(knowledge: &Knowledge, id: &str, set: &BTreeMap<PackageName, Version>) -> Option<Finding> {
     let group = knowledge.one_night.iter().find(|group| group.id == id).map(|group| group.packages.clone());
     let names = knowledge.rule(id).map(|rule| vec![rule.package.clone()]).or(group)?;
     let message = format!("rule `{id}` is switched off by `ignore-rules`");
@@ -149,7 +195,7 @@ fn better_apart(env: &EnvSpec, set: &BTreeMap<PackageName, Version>) -> Option<F
 }
 
 /// Says which frameworks are newer than the knowledge: nothing is known of them, neither good nor bad.
-fn unknown(knowledge: &Knowledge, held: &[Held], set: &BTreeMap<PackageName, Version>) -> Vec<Finding> {
+pub(super) fn unknown(knowledge: &Knowledge, held: &[Held], set: &BTreeMap<PackageName, Version>) -> Vec<Finding> {
     let newest = held.iter().map(|held| (&held.name, &held.newest, false));
     let chosen = set.iter().map(|(name, version)| (name, version, true));
     let mut findings = Vec::new();

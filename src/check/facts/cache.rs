@@ -21,7 +21,7 @@ use crate::sys::fs;
 use crate::sys::fs::{Durability, FsError};
 
 /// The form of the facts: changed with their types, and with what the reader reads.
-const FORM: u8 = 2;
+const FORM: u8 = 4;
 
 /// The largest entry, and what it may inflate to. TensorFlow's are 3 MB and 30 MB.
 const LARGEST: u64 = 256 << 20;

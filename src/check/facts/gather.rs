@@ -11,7 +11,7 @@ use super::image::{Foreign, ForeignFormat, Hook, MetalLibrary, Package, WheelFac
 use super::macho::Pages;
 use super::{macho, metal, python};
 use crate::install::{Fault, Unpacked, Wheel, WheelError};
-use crate::pep::{Marker, MarkerEnv, Metadata, Truth};
+use crate::pep::{Marker, MarkerEnv, Metadata, RequirementSource, Truth};
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 
@@ -154,7 +154,22 @@ impl Gathering {
                     let marker = requirement.marker.as_ref();
                     marker.is_none_or(|marker| marker.mentions_extra().is_empty() && may_hold_on_macs(marker))
                 });
-                self.facts.requires.extend(always.map(|requirement| requirement.name));
+                let mut asked = BTreeSet::new();
+                for requirement in always {
+                    let name = requirement.name;
+                    match requirement.source {
+                        RequirementSource::Versions(versions)
+                            if requirement.marker.is_none() && !versions.is_any() && !asked.contains(&name) =>
+                        {
+                            self.facts.versions.insert(name.clone(), versions.to_string());
+                        }
+                        _ => {
+                            self.facts.versions.remove(&name);
+                        }
+                    }
+                    asked.insert(name.clone());
+                    self.facts.requires.insert(name);
+                }
             }
             return Ok(());
         }
@@ -307,7 +322,7 @@ mod tests {
     fn what_the_host_context_needs() {
         let metadata =
             b"Metadata-Version: 2.1\nName: a\nVersion: 1\nRequires-Dist: Torch>=2\nRequires-Dist: b; extra == 'x'\n\
-            Requires-Dist: c; sys_platform == 'darwin'\nRequires-Dist: pywinpty; os_name == 'nt'\n\
+            Requires-Dist: c>=1; sys_platform == 'darwin'\nRequires-Dist: pywinpty; os_name == 'nt'\n\
             Requires-Dist: d; python_version == '3.9' and platform_system != 'Linux'\n\
             Requires-Dist: cuda; platform_system == 'Linux' and python_version > '3'\n\ntext";
         let facts = gathered(&[
@@ -323,6 +338,8 @@ mod tests {
         ]);
         let requires: Vec<String> = facts.requires.iter().map(ToString::to_string).collect();
         assert_eq!(requires, ["c", "d", "torch"]);
+        let versions: Vec<String> = facts.versions.iter().map(|(name, versions)| format!("{name}{versions}")).collect();
+        assert_eq!(versions, ["torch>=2"]);
         assert_eq!(facts.hooks, BTreeSet::from([Hook::TensorFlow, Hook::Jax]));
         let packages: Vec<(&str, Vec<&str>)> = facts
             .packages

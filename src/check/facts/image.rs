@@ -1,6 +1,6 @@
 //! The facts as types, named as dyld and `ld` name them. Plain data: nothing here reads, and nothing judges.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -15,6 +15,8 @@ pub struct WheelFacts {
     pub images: Vec<Image>,
     /// The distributions that `Requires-Dist` names, but not those that only extras or other systems than macOS ask for.
     pub requires: BTreeSet<PackageName>,
+    /// The versions of those that it asks for, as written, where it asks once and whatever the Python.
+    pub versions: BTreeMap<PackageName, String>,
     /// The packages and modules at its top, sorted by name.
     pub packages: Vec<Package>,
     /// Where it hooks itself into another framework.

@@ -4,11 +4,12 @@
 //! is opened by hand, if at all: tools carry a copy for each processor, and say so in its name.
 
 use super::case::{Case, Place, counted, grouped, words};
+use super::said::Said;
 use crate::check::dyld::{Judged, Refusal, What, leaf};
 use crate::diag::{Code, Finding, Severity};
 use crate::pep::PackageName;
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::WrongArchitecture;
     let refused = case
         .troubles()
@@ -43,7 +44,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             }
         };
         let message = format!("{which}{release} {is} {made}");
-        findings.push(match severity {
+        let finding = match severity {
             Severity::Error => Finding::error(CODE, message).noting(words(trouble)).hinting(
                 "install a wheel whose name ends in `arm64` or `universal2`; an Intel Python under Rosetta chooses others",
             ),
@@ -52,7 +53,8 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
                 .noting("Python does not import it and no image needs it: only who opens it by hand is refused")
                 .hinting(format!("take another release of `{distribution}`, or do without what opens it")),
             Severity::Note => Finding::note(CODE, message).noting("its name says so, and no image needs it"),
-        });
+        };
+        findings.push(Said::about(distribution, trouble.image, finding));
     }
     findings
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::said::Said;
 use crate::check::dyld::{Answer, Judged, Trouble};
 use crate::check::facts::{Image, Slice, Version as Packed, WheelFacts};
 use crate::diag::{Code, Finding};
@@ -77,7 +78,7 @@ impl<'a> Case<'a> {
         code: Code,
         all: Vec<T>,
         place: impl Fn(&T) -> Place<'a>,
-        findings: &mut Vec<Finding>,
+        findings: &mut Vec<Said>,
     ) -> Vec<T> {
         let mut kept = Vec::with_capacity(all.len());
         let mut told: Vec<(&str, &str)> = Vec::new();
@@ -93,7 +94,8 @@ impl<'a> Case<'a> {
                 told.push((image, &excused.reason));
                 let (title, release) = (code.title(), self.release(distribution));
                 let message = format!("`{image}` of {release} is {title}, which does no harm");
-                findings.push(Finding::note(code, message).noting(excused.reason.clone()));
+                let finding = Finding::note(code, message).noting(excused.reason.clone());
+                findings.push(Said::about(distribution, image, finding));
             }
         }
         kept

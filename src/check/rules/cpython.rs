@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::case::{Case, counted, words};
+use super::said::Said;
 use crate::check::dyld::{Expected, Grade, Trouble, What, leaf};
 use crate::diag::{Code, Finding};
 
@@ -30,7 +31,7 @@ fn version(tag: &str) -> String {
     }
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     let own = format!("{}{}", case.python.major, case.python.minor);
     let mut findings = Vec::new();
     for one in case.installed {
@@ -69,7 +70,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             finding = finding.noting(words(trouble));
         }
         let hint = format!("install the wheel of `{}` that is tagged `cp{own}`", one.name);
-        findings.push(finding.hinting(hint));
+        findings.push(Said::about(one.name, first, finding.hinting(hint)));
     }
     findings
 }

@@ -1,11 +1,11 @@
-//! Which releases would fit together, as far as the knowledge knows.
+//! Which releases would fit together, as far as the knowledge or they themselves know.
 
 use super::case::Case;
 use crate::knowledge::Rule;
 use crate::knowledge::rule::{Release, Says};
-use crate::pep::PackageName;
+use crate::pep::{PackageName, Specifiers};
 
-/// Says which releases of two packages of the set fit together, where a rule is about them.
+/// Says which releases of two packages of the set fit together, where something is known of them.
 pub(super) fn fitting(case: &Case<'_>, needs: &PackageName, brings: &PackageName) -> Option<String> {
     let (left, right) = (case.of(needs)?, case.of(brings)?);
     let rules: Vec<&Rule> = case.knowledge.about(needs).collect();
@@ -25,6 +25,15 @@ pub(super) fn fitting(case: &Case<'_>, needs: &PackageName, brings: &PackageName
     if let Some(rule) = broken {
         let version = if rule.package == *needs { left.version } else { right.version };
         return Some(format!("{}: {}", rule.statement_of(version), rule.source()));
+    }
+    // What one of them says itself.
+    for (own, other) in [(left, right), (right, left)] {
+        let Some(text) = own.facts.versions.get(other.name) else { continue };
+        let Ok(versions) = text.parse::<Specifiers>() else { continue };
+        if !versions.contains(other.version) {
+            let other = Release { name: other.name.clone(), versions };
+            return Some(format!("{} itself asks for {other}", case.release(own.name)));
+        }
     }
     // Another release of the one that would take the other as it is.
     let other = rules.iter().find(|rule| match &rule.says {

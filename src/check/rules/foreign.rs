@@ -1,6 +1,7 @@
 //! Wheels that say they are for every system and carry libraries of another one.
 
 use super::case::{Case, listed};
+use super::said::Said;
 use crate::check::dyld::leaf;
 use crate::check::facts::{Foreign, ForeignFormat};
 use crate::diag::{Code, Finding};
@@ -20,7 +21,7 @@ fn is_module(foreign: &Foreign) -> bool {
     name.ends_with(".pyd") || name.ends_with(".abi3.so") || (name.contains(".cpython-") && name.ends_with(".so"))
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     let of_each = case.installed.iter().filter_map(|one| {
         let for_all = one.wheel?.platform_tags().all(|tag| tag == "any");
         let foreign: Vec<&Foreign> = one.facts.foreign.iter().filter(is_library).collect();
@@ -43,7 +44,8 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             "look for a release of `{}` with a wheel for macOS; what uses these libraries fails on a Mac",
             one.name
         );
-        Some(finding.noting(format!("they are {}", listed(foreign.iter().map(|one| &one.path)))).hinting(hint))
+        let finding = finding.noting(format!("they are {}", listed(foreign.iter().map(|one| &one.path)))).hinting(hint);
+        Some(Said::about(one.name, &foreign[0].path, finding))
     });
     of_each.collect()
 }

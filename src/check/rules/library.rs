@@ -1,11 +1,12 @@
 //! Libraries of the environment that are not where another one looks for them.
 
 use super::case::{Case, Place, counted, grouped, listed, slice, words};
+use super::said::Said;
 use super::{fits, symbol};
 use crate::check::dyld::{Grade, What};
 use crate::diag::{Code, Finding};
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::LibraryMissing;
     let missing = case.troubles().filter_map(|(judged, trouble)| match trouble.what {
         What::LibraryMissing { library, outside: None, .. } if trouble.grade == Grade::Error => {
@@ -47,7 +48,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             Some(other) => format!("take releases of `{distribution}` and `{other}` that were built for each other"),
             None => format!("install `{distribution}` again; if its wheel is so, take another release"),
         });
-        findings.push(finding.hinting(hint));
+        findings.push(Said::about(distribution, trouble.image, finding.hinting(hint)).missing(true));
     }
     findings
 }

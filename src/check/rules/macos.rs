@@ -1,6 +1,7 @@
-//! Images that say they are for a later macOS than the lowest. dyld does not compare it; what breaks is what they use.
+//! Images that say they are for a later macOS than that of the Mac. dyld does not compare it; what breaks is what they use.
 
 use super::case::{Case, Place, is_above, slice};
+use super::said::Said;
 use crate::check::facts::{Platform, Version, WheelFacts};
 use crate::diag::{Code, Finding};
 
@@ -29,7 +30,7 @@ fn highest<'a>(all: impl IntoIterator<Item = Minimum<'a>>) -> Option<Minimum<'a>
     all.into_iter().reduce(|best, next| if next.macos > best.macos { next } else { best })
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::MacosAboveFloor;
     let mut findings = Vec::new();
     for one in case.installed {
@@ -43,7 +44,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         let count = above.len();
         let Some(Minimum { macos, image }) = highest(above) else { continue };
         let (release, all) = (case.release(one.name), one.facts.images.len());
-        let message = format!("`{image}` of {release} is built for macOS {macos}, and the lowest is {}", case.macos);
+        let message = format!("`{image}` of {release} is built for macOS {macos}, later than {}", case.macos);
         // What runs on every system runs without this image, which mostly is a tool that is seldom taken up.
         let is_aside = one.wheel.is_some_and(|wheel| wheel.platform_tags().all(|tag| tag == "any"));
         let mut finding = if is_aside { Finding::note(CODE, message) } else { Finding::warning(CODE, message) };
@@ -56,12 +57,12 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             finding = finding.noting(format!("the wheel is tagged `{}`", tags.join(".")));
         }
         let hint = format!(
-            "raise `macos` to {}.{} or take an earlier release of `{}`",
+            "take an earlier release of `{}`, or only Macs with macOS {}.{} or later",
+            one.name,
             macos.major(),
-            macos.minor(),
-            one.name
+            macos.minor()
         );
-        findings.push(finding.hinting(hint));
+        findings.push(Said::about(one.name, image, finding.hinting(hint)));
     }
     findings
 }

@@ -1,10 +1,11 @@
 //! GPU code that was compiled for a later macOS. Metal refuses to load it, when it is first used.
 
 use super::case::{Case, Place, is_above, listed};
+use super::said::Said;
 use crate::check::facts::{MetalLibrary, Platform};
 use crate::diag::{Code, Finding};
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::MetalGeneration;
     let mut findings = Vec::new();
     for one in case.installed {
@@ -22,8 +23,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         let Some(first) = above.iter().max_by_key(|library| minimum(library)) else { continue };
         let macos = minimum(first);
         let release = case.release(one.name);
-        let message =
-            format!("`{}` of {release} is compiled for macOS {macos}, and the lowest is {}", first.path, case.macos);
+        let message = format!("`{}` of {release} is compiled for macOS {macos}, later than {}", first.path, case.macos);
         // Where there are several, the one that fits may be chosen at run time.
         let certain = above.len() == all.len() && macos.major() > case.macos.major();
         let mut finding = match certain {
@@ -39,9 +39,11 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             finding = finding.noting(format!("it came with `{wheel}`"));
         }
         let (major, minor) = (macos.major(), macos.minor());
-        let hint =
-            format!("take the wheel of `{}` for macOS {}, or raise `macos` to {major}.{minor}", one.name, case.macos);
-        findings.push(finding.hinting(hint));
+        let hint = format!(
+            "take the wheel of `{}` for macOS {}, or only Macs with macOS {major}.{minor} or later",
+            one.name, case.macos
+        );
+        findings.push(Said::about(one.name, &first.path, finding.hinting(hint)));
     }
     findings
 }

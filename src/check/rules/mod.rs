@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! Installed of each ─┐
-//! dyld's Answer ─────┼─> Case -> each rule -> Finding
+//! dyld's Answer ─────┼─> Case -> each rule -> Said: a Finding, and what it is about
 //! Knowledge ─────────┘
 //! ```
 //!
@@ -28,17 +28,18 @@ mod openmp;
 mod order;
 mod outside;
 mod pjrt;
+mod requirement;
+mod said;
 mod signature;
 mod symbol;
 mod undecided;
 
 pub use case::{Case, Installed};
 pub use macos::{Minimum, minimum};
-
-use crate::diag::Finding;
+pub use said::Said;
 
 /// Says everything that is to be said of a case, the worst first.
-pub fn judge(case: &Case<'_>) -> Vec<Finding> {
+pub fn judge(case: &Case<'_>) -> Vec<Said> {
     let rules = [
         native_half::findings,
         architecture::findings,
@@ -46,6 +47,7 @@ pub fn judge(case: &Case<'_>) -> Vec<Finding> {
         cpython::findings,
         library::findings,
         symbol::findings,
+        requirement::findings,
         signature::findings,
         openmp::findings,
         numpy::findings,
@@ -57,7 +59,7 @@ pub fn judge(case: &Case<'_>) -> Vec<Finding> {
         outside::findings,
         undecided::findings,
     ];
-    let mut findings: Vec<Finding> = rules.iter().flat_map(|rule| rule(case)).collect();
-    findings.sort_by_key(|finding| finding.severity);
+    let mut findings: Vec<Said> = rules.iter().flat_map(|rule| rule(case)).collect();
+    findings.sort_by_key(|said| said.finding.severity);
     findings
 }

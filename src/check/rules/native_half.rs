@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::case::{Case, counted, grouped, listed, words};
 use super::outside;
+use super::said::Said;
 use crate::check::dyld::{Judged, Outside, Trouble, What};
 use crate::check::facts::{Hook, WheelFacts};
 use crate::diag::{Code, Finding};
@@ -59,7 +60,7 @@ pub(super) fn cause<'a>(case: &Case<'a>, judged: &Judged<'a>, trouble: &Trouble<
     }
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::NativeHalfMissing;
     let missing = case.troubles().filter_map(|(judged, trouble)| match trouble.what {
         What::LibraryMissing { library, .. } => Some((judged, trouble, library, cause(case, judged, trouble)?)),
@@ -75,7 +76,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         let libraries: BTreeSet<&str> = missing.iter().map(|(_, _, library, _)| *library).collect();
         let what = counted(library, libraries.len(), ["library", "libraries"]);
         let needs = format!("`{}` of {release} needs {what}", trouble.image);
-        findings.push(match cause {
+        let finding = match cause {
             Cause::Host(host) => {
                 let message = format!("{release} is a plugin for `{host}`, which is not in the set");
                 Finding::error(CODE, message).noting(words(trouble)).hinting(add(&[host]))
@@ -89,13 +90,15 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
                 let not_there = format!("it requires {}, of which nothing is in the set", listed(&absent));
                 Finding::warning(CODE, message).noting(not_there).noting(words(trouble)).hinting(add(&absent))
             }
-        });
+        };
+        findings.push(Said::about(distribution, trouble.image, finding).missing(true));
     }
     // A plugin that loads without its framework is of no use either.
     for one in case.installed.iter().filter(|one| !told.contains(&one.name) && !one.facts.images.is_empty()) {
         if let Some(host) = absent_host(case, one.facts) {
             let message = format!("{} is a plugin for `{host}`, which is not in the set", case.release(one.name));
-            findings.push(Finding::warning(CODE, message).hinting(add(&[host])));
+            let finding = Finding::warning(CODE, message).hinting(add(&[host]));
+            findings.push(Said::about(one.name, &one.facts.images[0].path, finding).missing(true));
         }
     }
     findings

@@ -2,6 +2,7 @@
 
 use super::case::{Case, Place, counted, slice};
 use super::fits;
+use super::said::Said;
 use crate::check::facts::NumpyAbi;
 use crate::diag::{Code, Finding};
 use crate::pep::Version;
@@ -27,7 +28,7 @@ fn misfit(abi: NumpyAbi, numpy: &Version) -> Option<Misfit> {
     }
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::Numpy1Binary;
     let Some(numpy) = case.installed.iter().find(|one| one.name.as_str() == "numpy") else { return Vec::new() };
     let mut findings = Vec::new();
@@ -64,7 +65,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         };
         let message = format!("{what} of {release} {is} compiled for {compiled}, and beside it is {beside}");
         let hint = fits::fitting(case, one.name, numpy.name).unwrap_or(take);
-        findings.push(Finding::warning(CODE, message).noting(says).hinting(hint));
+        findings.push(Said::about(one.name, first, Finding::warning(CODE, message).noting(says).hinting(hint)));
     }
     findings
 }

@@ -8,6 +8,7 @@
 //! scikit-learn. So is an image that finds none, since it names no folder: numba then takes other threads.
 
 use super::case::{Case, grouped, listed, slice};
+use super::said::Said;
 use super::{fits, outside};
 use crate::check::dyld::{Judged, What};
 use crate::check::facts::Ordinal;
@@ -39,11 +40,10 @@ struct Expecting<'a> {
     on_the_mac: bool,
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     let runtimes: Vec<Runtime<'_>> = case.answer.images.iter().filter_map(runtime).collect();
     let expecting = grouped(case.answer.images.iter().filter_map(expecting), |one| one.judged.distribution);
-    let mut findings: Vec<Finding> =
-        expecting.values().filter_map(|all| from_outside(case, &all[0], &runtimes)).collect();
+    let mut findings: Vec<Said> = expecting.values().filter_map(|all| from_outside(case, &all[0], &runtimes)).collect();
     let owners = grouped(&runtimes, |runtime| runtime.distribution);
     if owners.len() > 1 {
         findings.push(each_its_own(case, &runtimes, &owners.keys().copied().collect::<Vec<_>>()));
@@ -78,7 +78,7 @@ fn expecting<'a>(judged: &'a Judged<'a>) -> Option<Expecting<'a>> {
 }
 
 /// Says what becomes of an image that expects a runtime from outside, beside those that others bring.
-fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) -> Option<Finding> {
+fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) -> Option<Said> {
     const CODE: Code = Code::SeveralOpenmp;
     let own = one.judged.distribution;
     let is_shared = |runtime: &Runtime<'_>| runtime.install_name.is_some_and(|name| one.asked.contains(&name));
@@ -106,11 +106,12 @@ fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) 
     if let Some(rule) = crash {
         finding = finding.noting(rule.brief());
     }
+    let said = |finding| Said::about(own, image, finding);
     if is_shared(runtime) {
-        return Some(finding.hinting(format!("import `{}` before `{own}`", runtime.distribution)));
+        return Some(said(finding.hinting(format!("import `{}` before `{own}`", runtime.distribution))));
     }
     if finding.severity > Severity::Error {
-        return Some(finding.hinting(EVERYDAY));
+        return Some(said(finding.hinting(EVERYDAY)));
     }
     let other = runtime.distribution;
     let hint = fits::fitting(case, own, other).unwrap_or_else(|| {
@@ -120,7 +121,7 @@ fn from_outside(case: &Case<'_>, one: &Expecting<'_>, runtimes: &[Runtime<'_>]) 
              called {called} would be shared; or let `{own}` use one thread"
         )
     });
-    Some(finding.noting(WARNING).hinting(hint))
+    Some(said(finding.noting(WARNING).hinting(hint)))
 }
 
 const WARNING: &str = "both in one process crash or compute wrong; `KMP_DUPLICATE_LIB_OK` only silences the message";
@@ -129,7 +130,7 @@ const EVERYDAY: &str = "nothing is to be done unless a process that uses several
                         crashes; `KMP_DUPLICATE_LIB_OK` is no cure";
 
 /// Says that several wheels bring a runtime each.
-fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageName]) -> Finding {
+fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageName]) -> Said {
     const CODE: Code = Code::SeveralOpenmp;
     let message = format!("{} bring an OpenMP runtime each", listed(owners));
     let mut finding = match known_crash(case, owners) {
@@ -139,7 +140,7 @@ fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageNam
     for runtime in runtimes {
         finding = finding.noting(format!("`{}` of {}", runtime.image, case.release(runtime.distribution)));
     }
-    finding.hinting(EVERYDAY)
+    Said::about(runtimes[0].distribution, runtimes[0].image, finding.hinting(EVERYDAY))
 }
 
 /// Returns what is known of crashes between owners of runtimes.

@@ -2,6 +2,7 @@
 
 use super::case::{Case, Place, counted, grouped, listed, words};
 use super::native_half;
+use super::said::Said;
 use crate::check::dyld::{Outside, Tried, What, leaf};
 use crate::diag::{Code, Finding};
 
@@ -43,7 +44,7 @@ fn from(outside: Outside, tried: &[Tried<'_>]) -> From {
     }
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::LibraryFromOutside;
     let missing = case.troubles().filter_map(|(judged, trouble)| match &trouble.what {
         What::LibraryMissing { library, tried, outside: Some(outside) }
@@ -84,7 +85,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         if !strangers.is_empty() {
             finding = finding.noting(format!("that of {} is not where this one is looked for", listed(&strangers)));
         }
-        findings.push(match from {
+        finding = match from {
             From::Homebrew(Some(formula)) => {
                 finding.hinting(format!("`brew install {formula}` puts it where it is looked for"))
             }
@@ -99,7 +100,8 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             From::Anywhere => {
                 finding.noting("what names no folder to look in is usually optional, and used where it is found")
             }
-        });
+        };
+        findings.push(Said::about(distribution, trouble.image, finding).missing(true));
     }
     findings
 }

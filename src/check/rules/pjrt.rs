@@ -3,6 +3,7 @@
 
 use super::case::{Case, slice};
 use super::fits;
+use super::said::Said;
 use crate::check::facts::Pjrt;
 use crate::diag::{Code, Finding};
 use crate::knowledge::rule::Says;
@@ -32,7 +33,7 @@ fn spoken(version: &Version) -> Option<Spoken> {
     known.map(|(exactly, pjrt)| if exactly { Spoken::Exactly(pjrt) } else { Spoken::AtLeast(pjrt) })
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     let Some(framework) = case.installed.iter().find(|one| one.name.as_str() == FRAMEWORK.0) else { return Vec::new() };
     let Some(spoken) = spoken(framework.version) else { return Vec::new() };
     let plugins = case.installed.iter().filter_map(|one| {
@@ -77,7 +78,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         if let Some(rule) = known {
             finding = finding.noting(rule.brief());
         }
-        finding.hinting(hint)
+        Said::about(one.name, image, finding.hinting(hint))
     });
     told.collect()
 }

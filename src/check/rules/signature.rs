@@ -1,11 +1,12 @@
 //! Code whose signature is missing, or does not fit its pages. macOS ends a process that touches such a page.
 
 use super::case::{Case, Place, counted, grouped, words};
+use super::said::Said;
 use crate::check::dyld::{Grade, What};
 use crate::check::facts::Signature;
 use crate::diag::{Code, Finding};
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::SignatureBroken;
     let broken = case
         .troubles()
@@ -36,7 +37,8 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
         };
         let hint =
             format!("install `{distribution}` again; what was patched on purpose must be signed again with `codesign`");
-        findings.push(Finding::error(CODE, message).noting(words(trouble)).hinting(hint));
+        let finding = Finding::error(CODE, message).noting(words(trouble)).hinting(hint);
+        findings.push(Said::about(distribution, trouble.image, finding));
     }
     findings
 }

@@ -1,6 +1,7 @@
 //! Names that an image needs, and that are not where dyld looks for them.
 
 use super::case::{Case, Place, counted, grouped, listed, words};
+use super::said::Said;
 use super::{cpython, fits};
 use crate::check::dyld::{Expected, Grade, Judged, Trouble, What};
 use crate::diag::{Code, Finding};
@@ -18,7 +19,7 @@ pub(super) fn missing<'a>(judged: &'a Judged<'a>) -> impl Iterator<Item = (&'a T
     })
 }
 
-pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     const CODE: Code = Code::SymbolMissing;
     let mut findings = Vec::new();
     let all = case.answer.images.iter().flat_map(|judged| missing(judged).map(move |one| (judged, one)));
@@ -58,7 +59,11 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Finding> {
             }
             None => format!("take another release of `{}`", judged.distribution),
         });
-        findings.push(finding.hinting(hint));
+        // What is looked for in one image is not found in another one.
+        let anywhere =
+            |expected| matches!(expected, Expected::Anywhere | Expected::AnywhereWeak | Expected::AbsentLibrary(_));
+        let misses = missing.iter().all(|(_, (.., expected))| anywhere(*expected));
+        findings.push(Said::about(judged.distribution, image, finding.hinting(hint)).missing(misses));
     }
     findings
 }

@@ -288,7 +288,7 @@ impl Found {
         // Wheels for another Python have other files throughout.
         let level = if other { contents::Level::Names } else { level };
         let mut environment = environment(&of(entry), &self.tree, &wanted, &Look { level, cache, remedy: &remedy })?;
-        environment.part.tell(own);
+        environment.part.put_first(own);
         Ok(environment)
     }
 
@@ -308,7 +308,7 @@ impl Found {
 
 impl Part {
     /// Adds what speaks against an environment, before all else of its kind.
-    fn tell(&mut self, findings: Vec<Finding>) {
+    fn put_first(&mut self, findings: Vec<Finding>) {
         if findings.iter().any(|one| one.severity == Severity::Error) {
             self.word = self.level.no();
         }

@@ -5,15 +5,20 @@
 //!     └─> does it answer macml.toml      └─> environment against lock  └─> knowledge, index ────────────┴─> Parts
 //! ```
 
-pub mod foreign;
-pub mod facts;
-pub mod offered;
 pub mod environment;
+pub mod facts;
+pub mod foreign;
+mod known;
+mod libraries;
 pub mod locked;
+pub mod offered;
 pub mod part;
 pub mod prefix;
 pub mod set;
 
+pub use facts::{Unread, Why};
+pub use known::known;
+pub use libraries::libraries;
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
 pub use prefix::Prefix;
 pub use prefix::prefix;

@@ -11,13 +11,12 @@ use crate::knowledge::Knowledge;
 use crate::knowledge::Reach;
 use crate::knowledge::Rule;
 use crate::knowledge::judge;
-use crate::knowledge::rule::Evidence;
 use crate::knowledge::rule::Says;
 use crate::knowledge::rule::Scope;
 use crate::pep::PackageName;
 use crate::pep::Version;
-use crate::pep::WheelName;
 use crate::pipeline::KnownProblem;
+use crate::pipeline::told::last;
 use crate::target::Gpu;
 use crate::target::MacosVersion;
 use crate::target::PythonMinor;
@@ -126,23 +125,6 @@ impl Unfit {
             rule: rule.id.clone(),
         }
     }
-}
-
-/// Finds the newest release that a wheel was read of which uses the GPU of this macOS.
-fn last(knowledge: &Knowledge, beside: &Rule, macos: MacosVersion) -> Option<Version> {
-    let fits = |rule: &&Rule| {
-        let satisfied = matches!(&rule.says, Says::NeedsMacos(needs) if needs.contains(&macos.version()));
-        rule.package == beside.package && rule.scope == beside.scope && satisfied
-    };
-    let read = |evidence: &Evidence| match evidence {
-        Evidence::Wheel(file) => file.parse::<WheelName>().ok(),
-        Evidence::Address(_) | Evidence::Files(_) => None,
-    };
-    let versions = knowledge.about(&beside.package).filter(fits).flat_map(|rule| {
-        let wheels = rule.evidence.iter().filter_map(read).filter(|wheel| wheel.name == rule.package);
-        wheels.map(|wheel| wheel.version).filter(|version| rule.is_about(version))
-    });
-    versions.max()
 }
 
 impl Foreseen {

@@ -63,9 +63,13 @@ fn made() -> Made {
     let omp = dylib(|made| made.install_name = Some("@rpath/libomp.dylib"));
     let native = module(&["@rpath/libcblas.3.dylib"], &["@loader_path/../../../../"]);
     let link = |path: &str| serde_json::json!({ "_path": path, "path_type": "softlink", "sha256": "0".repeat(64) });
-    made.conda("libopenblas", "0.3.28", &["llvm-openmp >=18"], &[("lib/libopenblasp-r0.3.28.dylib", &blas)], &[
-        link("lib/libcblas.3.dylib"),
-    ]);
+    made.conda(
+        "libopenblas",
+        "0.3.28",
+        &["llvm-openmp >=18"],
+        &[("lib/libopenblasp-r0.3.28.dylib", &blas)],
+        &[link("lib/libcblas.3.dylib")],
+    );
     made.link("lib/libcblas.3.dylib", "libopenblasp-r0.3.28.dylib");
     made.conda("llvm-openmp", "18.1.8", &[], &[("lib/libomp.dylib", &omp)], &[]);
     // The RECORD in conda's package is of before conda wrote the prefix into the file.
@@ -73,7 +77,12 @@ fn made() -> Made {
     let site = |path: &str| format!("{SITE}/{path}");
     let info = |file: &str| fs::read(made.site("numpy-2.1.0.dist-info").join(file)).unwrap();
     let (metadata, record, wheel) = (info("METADATA"), info("RECORD"), info("WHEEL"));
-    let paths = ["numpy/_core.so", "numpy-2.1.0.dist-info/METADATA", "numpy-2.1.0.dist-info/RECORD", "numpy-2.1.0.dist-info/WHEEL"];
+    let paths = [
+        "numpy/_core.so",
+        "numpy-2.1.0.dist-info/METADATA",
+        "numpy-2.1.0.dist-info/RECORD",
+        "numpy-2.1.0.dist-info/WHEEL",
+    ];
     let bytes: [&[u8]; 4] = [&native, &metadata, &record, &wheel];
     let files: Vec<(String, &[u8])> = paths.iter().zip(bytes).map(|(path, bytes)| (site(path), bytes)).collect();
     let files: Vec<File<'_>> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
@@ -83,10 +92,16 @@ fn made() -> Made {
         "_path": site("numpy/config.py"), "path_type": "hardlink", "sha256": Sha256::of(b"before").to_string(),
         "sha256_in_prefix": after, "size_in_bytes": 6, "prefix_placeholder": "/placehold", "file_mode": "text",
     });
-    made.conda("numpy", "2.1.0", &["libcblas >=3.9", "libopenblas", "_x"], &files, &[
-        rewritten,
-        serde_json::json!({ "_path": site("numpy/__pycache__/config.cpython-312.pyc"), "path_type": "pyc_file" }),
-    ]);
+    made.conda(
+        "numpy",
+        "2.1.0",
+        &["libcblas >=3.9", "libopenblas", "_x"],
+        &files,
+        &[
+            rewritten,
+            serde_json::json!({ "_path": site("numpy/__pycache__/config.cpython-312.pyc"), "path_type": "pyc_file" }),
+        ],
+    );
     made.conda("python", "3.12.5", &[], &[("bin/python3.12", &python())], &[]);
     made.link("bin/python", "python3.12");
     made.install("other", "1.0", ARM64, &[("other/_o.so", &module(&["@rpath/libomp.dylib"], &[]))]);
@@ -135,7 +150,10 @@ fn what_became_of_it() {
         "error[not-as-recorded]: `lib/python3.12/site-packages/numpy/config.py` of conda's `numpy` 2.1.0 has other bytes than conda-meta says",
     ];
     assert_eq!(said, expected);
-    assert_eq!(found.parts[0].told[0].finding.hint.as_deref(), Some("`conda install --force-reinstall llvm-openmp` puts it back"));
+    assert_eq!(
+        found.parts[0].told[0].finding.hint.as_deref(),
+        Some("`conda install --force-reinstall llvm-openmp` puts it back")
+    );
 
     let made = self::made();
     let intel = dylib(|made| {
@@ -144,8 +162,7 @@ fn what_became_of_it() {
     });
     super::write_old(&made.root().join("lib/libomp.dylib"), &intel);
     let said = errors(&one(made.root(), Level::Names));
-    let expected =
-        "error[wrong-architecture]: `../../../lib/libomp.dylib` of `llvm-openmp` 18.1.8 is for x86_64 and not for arm64";
+    let expected = "error[wrong-architecture]: `../../../lib/libomp.dylib` of `llvm-openmp` 18.1.8 is for x86_64 and not for arm64";
     assert!(said.contains(&expected.to_owned()), "{said:?}");
     assert!(said.iter().any(|one| one.contains("library-missing") && one.contains("libopenblasp")), "{said:?}");
 }

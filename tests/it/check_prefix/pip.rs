@@ -41,7 +41,10 @@ fn what_pip_installed() {
 
     let check = |level, word, said: &[&str]| {
         let found = super::all(&root, level, None).unwrap().remove(0);
-        assert_eq!((lines(&found.parts[0]), found.parts[0].word), (said.iter().map(ToString::to_string).collect(), word));
+        assert_eq!(
+            (lines(&found.parts[0]), found.parts[0].word),
+            (said.iter().map(ToString::to_string).collect(), word)
+        );
         assert_eq!(found.of.platform.is_mac(), cfg!(target_os = "macos"));
         assert_eq!(found.of.python.to_string(), *minor);
     };

@@ -1,0 +1,43 @@
+//! Releases of the set that others, by their own metadata, do not go with. Solvers see to it; who installs one package after
+//! the other, or overrides what they say, does not.
+//!
+//! An error where both have libraries and one asks for exactly one release of the other, which is of another line: its
+//! operators are then not there, whether dyld is content or not (`operator torchvision::nms does not exist`).
+
+use super::case::Case;
+use super::said::Said;
+use crate::diag::{Code, Finding};
+use crate::knowledge::rule::Release;
+use crate::pep::{Specifiers, Version};
+
+/// Whether two releases are of one line: 2.7.0 and 2.7.1.
+fn of_one_line(one: &Version, other: &Version) -> bool {
+    let line = |version: &Version| version.release().iter().copied().chain([0, 0]).take(2).collect::<Vec<_>>();
+    line(one) == line(other)
+}
+
+pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
+    const CODE: Code = Code::RequirementUnmet;
+    let mut findings = Vec::new();
+    for one in case.installed {
+        for (name, text) in &one.facts.versions {
+            let (Some(other), Ok(versions)) = (case.of(name), text.parse::<Specifiers>()) else { continue };
+            if versions.contains(other.version) {
+                continue;
+            }
+            let is_native = !one.facts.images.is_empty() && !other.facts.images.is_empty();
+            let certain = is_native && versions.exact().is_some_and(|exact| !of_one_line(exact, other.version));
+            let asked = Release { name: name.clone(), versions };
+            let (release, beside) = (case.release(one.name), case.release(name));
+            let message = format!("{release} asks for {asked}, and beside it is {beside}");
+            let finding = match certain {
+                true => Finding::error(CODE, message)
+                    .noting("it was built for exactly that release: operators or names of the other one are not there"),
+                false => Finding::warning(CODE, message),
+            };
+            let hint = format!("take {asked}, or a release of `{}` that asks for {beside}", one.name);
+            findings.push(Said { path: None, ..Said::about(one.name, "", finding.hinting(hint)) });
+        }
+    }
+    findings
+}
