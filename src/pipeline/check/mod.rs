@@ -5,8 +5,15 @@
 //!     └─> does it answer macml.toml      └─> environment against lock  └─> knowledge, index ────────────┴─> Parts
 //! ```
 
+pub mod job;
 pub mod part;
+pub mod policy;
 pub mod set;
 
+mod run;
+
+pub use job::{Job, Locks, Outcome, Subject};
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
+pub use policy::{Judged, Policy, Verdict};
+pub use run::{Error, Reaching, check};
 pub use set::{Declared, File, Mac, NotAMac, Release, Set};

@@ -109,6 +109,8 @@ pub enum Word {
     NotOffered,
     /// The environment is as locked.
     AsLocked,
+    /// The environment is as its installers recorded it, where there is no lock.
+    AsRecorded,
     /// It is not.
     Differs,
     /// There is no environment to look at.
@@ -177,7 +179,7 @@ pub enum Sum {
 
 impl Word {
     /// Every word.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Current,
         Self::Stale,
         Self::Readable,
@@ -185,6 +187,7 @@ impl Word {
         Self::Offered,
         Self::NotOffered,
         Self::AsLocked,
+        Self::AsRecorded,
         Self::Differs,
         Self::Absent,
         Self::Load,
@@ -206,6 +209,7 @@ impl Word {
             Self::Offered => "offered",
             Self::NotOffered => "not-offered",
             Self::AsLocked => "as-locked",
+            Self::AsRecorded => "as-recorded",
             Self::Differs => "differs",
             Self::Absent => "absent",
             Self::Load => "load",
@@ -221,7 +225,13 @@ impl Word {
     /// Says what it means for the whole.
     pub fn class(self) -> Class {
         match self {
-            Self::Current | Self::Readable | Self::Offered | Self::AsLocked | Self::Load | Self::Clean => Class::Yes,
+            Self::Current
+            | Self::Readable
+            | Self::Offered
+            | Self::AsLocked
+            | Self::AsRecorded
+            | Self::Load
+            | Self::Clean => Class::Yes,
             Self::Absent | Self::Unread | Self::NotForMacs => Class::NotLooked,
             Self::Unsure => Class::Unsure,
             Self::Stale | Self::Unfit | Self::NotOffered | Self::Differs | Self::DoNotLoad | Self::Condemned => {
