@@ -83,6 +83,21 @@ impl<'a> Ambiguous<'a> {
     }
 }
 
+/// Finds the line of each package in the text of a lock, from 1, for whoever points into it.
+pub fn package_lines(text: &str) -> Vec<(PackageName, usize)> {
+    let mut lines = text.lines().zip(1..);
+    let mut all = Vec::new();
+    while let Some((line, _)) = lines.next() {
+        let name = |line: &str| line.strip_prefix("name = \"")?.strip_suffix('"')?.parse().ok();
+        if line == "[[package]]"
+            && let Some((text, number)) = lines.next()
+        {
+            all.extend(name(text).map(|name| (name, number)));
+        }
+    }
+    all
+}
+
 /// `torch 2.14.1`, `datasets[vision] 4.1.0`, `mylib 1.0 (index corp)`.
 fn reference(entry: &LockedRef, ambiguous: &Ambiguous<'_>) -> String {
     let mut text = entry.name.to_string();

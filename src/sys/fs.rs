@@ -189,6 +189,16 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result
     Ok(Written::Changed)
 }
 
+/// Adds `bytes` to the end of a file that belongs to somebody else, which is made where it is not there.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn append(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    let failed = |cause| FsError { doing: "write", path: path.to_owned(), cause };
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)
+}
+
 /// Follows a link to the place that it names, which need not be there yet.
 fn linked(path: &Path) -> std::io::Result<PathBuf> {
     match std::fs::canonicalize(path) {

@@ -8,6 +8,24 @@ pub(crate) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
+/// Counts many things, with the thousands apart.
+pub(crate) fn many(number: usize, what: &str) -> String {
+    format!("{} {what}{}", thousands(number), if number == 1 { "" } else { "s" })
+}
+
+/// Writes a number with its thousands apart: `16,902`.
+pub(crate) fn thousands(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Says how long something took.
 pub(crate) fn duration(took: Duration) -> String {
     match took.as_millis() {
@@ -35,6 +53,17 @@ pub(crate) fn ago(second: u64, now: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_set_apart() {
+        let check = |number: usize, text: &str| assert_eq!(many(number, "file"), text);
+        check(0, "0 files");
+        check(1, "1 file");
+        check(999, "999 files");
+        check(1_000, "1,000 files");
+        check(16_902, "16,902 files");
+        check(1_234_567, "1,234,567 files");
+    }
 
     #[test]
     fn times_are_told_as_people_say_them() {

@@ -11,6 +11,7 @@ use clap::FromArgMatches as _;
 use crate::commands::bench::BenchArgs;
 use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
+use crate::commands::check::CheckArgs;
 use crate::commands::env::EnvArgs;
 use crate::commands::hook::HookArgs;
 use crate::commands::lock::LockArgs;
@@ -26,7 +27,7 @@ use crate::commands::why::WhyArgs;
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["lock", "sync", "run", "hook"]),
-    ("Prove", &["verify", "bench"]),
+    ("Prove", &["check", "verify", "bench"]),
     ("Repair", &["why", "matrix", "ops", "rules"]),
     ("Plumbing", &["bundle", "env", "python", "cache"]),
 ];
@@ -51,6 +52,7 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     Bundle(BundleArgs),
     Cache(CacheArgs),
+    Check(CheckArgs),
     Env(EnvArgs),
     Hook(HookArgs),
     Lock(LockArgs),

@@ -124,14 +124,19 @@ impl Context {
 
     /// Decides for whom is printed; what was typed wins.
     pub(crate) fn format(&self, typed: Option<FormatArg>) -> Result<FormatArg, CommandError> {
-        match (typed, self.env.get("MACML_OUTPUT_FORMAT")) {
-            (Some(format), _) => Ok(format),
-            (None, Some(text)) => <FormatArg as clap::ValueEnum>::from_str(text, false).map_err(|_| {
-                CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT"))
-                    .hint("use `text` or `json`")
-            }),
-            (None, None) => Ok(FormatArg::Text),
-        }
+        Ok(self.format_of(typed)?.unwrap_or(FormatArg::Text))
+    }
+
+    /// Decides for whom a verb prints that has formats of its own; what was typed wins.
+    pub(crate) fn format_of<F: clap::ValueEnum>(&self, typed: Option<F>) -> Result<Option<F>, CommandError> {
+        let (None, Some(text)) = (&typed, self.env.get("MACML_OUTPUT_FORMAT")) else { return Ok(typed) };
+        F::from_str(text, false).map(Some).map_err(|_| {
+            let values = F::value_variants().iter().filter_map(clap::ValueEnum::to_possible_value);
+            let names: Vec<String> = values.map(|value| format!("`{}`", value.get_name())).collect();
+            let (last, rest) = names.split_last().expect("a verb prints in some format");
+            CommandError::usage(format!("`{text}` is not a value of MACML_OUTPUT_FORMAT"))
+                .hint(format!("use {} or {last}", rest.join(", ")))
+        })
     }
 
     /// Puts together how indexes are reached: the user's settings, changed by what was typed.

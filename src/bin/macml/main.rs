@@ -63,6 +63,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Bench(args) => commands::bench::run(&args, &context, &printer),
         Command::Bundle(args) => commands::bundle::run(&args, &context, &printer),
         Command::Cache(args) => commands::cache::run(&args, &context, &printer),
+        Command::Check(args) => commands::check::run(&args, &context, &printer),
         Command::Env(args) => commands::env::run(&args, &context, &printer),
         Command::Hook(args) => {
             let program = words.first().map(OsString::as_os_str).unwrap_or_default();

@@ -111,7 +111,7 @@ impl Printer {
 /// Takes control characters out of text, parts of which come from indexes and wheels: on a terminal they could move the
 /// cursor, change its title or hide a line. What turns the direction of writing goes too: it makes a text look like another
 /// one. Line feeds, tabs and plain colours stay.
-fn harmless(text: &str) -> Cow<'_, str> {
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     let turns =
         |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let stray = |c: char| c.is_control() && !matches!(c, '\n' | '\t') || turns(c);

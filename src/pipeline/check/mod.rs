@@ -8,18 +8,23 @@
 pub mod environment;
 pub mod facts;
 pub mod foreign;
+pub mod job;
 mod known;
 mod libraries;
 pub mod locked;
 pub mod offered;
 pub mod part;
+pub mod policy;
 pub mod prefix;
+mod run;
 pub mod set;
 
 pub use facts::{Unread, Why};
+pub use job::{Job, Locks, Outcome, Subject};
 pub use known::known;
 pub use libraries::libraries;
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
-pub use prefix::Prefix;
-pub use prefix::prefix;
+pub use policy::{Judged, Policy, Verdict};
+pub use prefix::{Prefix, prefix};
+pub use run::{Error, Reaching, check};
 pub use set::{Declared, File, Mac, NotAMac, Release, Set};

@@ -74,7 +74,7 @@ fn libraries(found: &Prefix) -> Vec<Finding> {
     let macos = found.sets[0].of.on.as_ref().unwrap().mac.macos;
     let (installed, knowledge) = (found.installed(), Knowledge::built_in());
     let case = Case { installed: &installed, answer: &answer, python: found.of.python, macos, knowledge: &knowledge };
-    rules::judge(&case)
+    rules::judge(&case).into_iter().map(|said| said.finding).collect()
 }
 
 /// Its errors.

@@ -181,7 +181,8 @@ fn judged(lock: &Lockfile, macos: MacosVersion, facts: &BTreeMap<Sha256, WheelFa
         installed.iter().map(|one| Distribution { name: one.name, facts: one.facts }).collect();
     let answer = simulate(&distributions, python);
     let knowledge = Knowledge::built_in();
-    rules::judge(&Case { installed: &installed, answer: &answer, python, macos, knowledge: &knowledge })
+    let said = rules::judge(&Case { installed: &installed, answer: &answer, python, macos, knowledge: &knowledge });
+    said.into_iter().map(|said| said.finding).collect()
 }
 
 /// A finding in short: how bad, which, and of which package it speaks first.

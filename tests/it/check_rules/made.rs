@@ -82,7 +82,8 @@ pub(super) fn judged_on(wheels: &[Wheel], macos: &str, knowledge: &Arc<Knowledge
         .map(|(one, (name, version))| Installed { name, version, wheel: Some(&one.file), facts: &one.facts })
         .collect();
     let macos = macos.parse().unwrap();
-    rules::judge(&Case { installed: &installed, answer: &answer, python, macos, knowledge })
+    let said = rules::judge(&Case { installed: &installed, answer: &answer, python, macos, knowledge });
+    said.into_iter().map(|said| said.finding).collect()
 }
 
 /// Writes a finding as its severity, code and message, each further sentence in a line.

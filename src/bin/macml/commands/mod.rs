@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod bundle;
 pub(crate) mod cache;
+pub(crate) mod check;
 pub(crate) mod env;
 pub(crate) mod hook;
 pub(crate) mod lock;

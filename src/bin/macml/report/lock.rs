@@ -433,6 +433,16 @@ impl From<&PackageChange> for Change {
     }
 }
 
+impl From<Severity> for ReportedSeverity {
+    fn from(severity: Severity) -> Self {
+        match severity {
+            Severity::Error => Self::Error,
+            Severity::Warning => Self::Warning,
+            Severity::Note => Self::Note,
+        }
+    }
+}
+
 impl ReportedFinding {
     /// Copies a finding; its places need the file that they point into.
     pub(crate) fn new(finding: &Finding, source: Option<&Source>) -> Self {
@@ -443,11 +453,7 @@ impl ReportedFinding {
         };
         Self {
             code: finding.code.to_string(),
-            severity: match finding.severity {
-                Severity::Error => ReportedSeverity::Error,
-                Severity::Warning => ReportedSeverity::Warning,
-                Severity::Note => ReportedSeverity::Note,
-            },
+            severity: finding.severity.into(),
             message: finding.message.clone(),
             places: finding.labels.iter().filter_map(place).collect(),
             notes: finding.notes.clone(),

@@ -6,6 +6,7 @@
 pub(crate) mod bench;
 pub(crate) mod bundle;
 pub(crate) mod cache;
+pub(crate) mod check;
 pub(crate) mod env;
 pub(crate) mod fallbacks;
 pub(crate) mod lock;
