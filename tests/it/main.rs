@@ -54,6 +54,8 @@ mod hostile_wheels;
 mod unpack;
 // Trees held against their lock: what is told of each edit, and the one digest of an environment.
 mod contents;
+// A project's lock and environments as `check` sees them: sets for each Mac, what is told of each edit.
+mod check_project;
 // Recorded Macs, and which example each can carry.
 mod hosts;
 // Installing popular wheels with macml and with the `installer` package (live).

@@ -340,18 +340,18 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
     Ok(Environment { part, touched })
 }
 
-/// Says of each difference what it is. Of a package that is not installed at all each file is missing, which is not told.
+/// Says of each difference what it is. Of a package that is not there, or is of another release, no file is as locked,
+/// which is not told of each.
 fn differences(contents: &Contents, wanted: &Wanted, remedy: &str) -> Vec<Told> {
     let all = &contents.differences;
-    let gone: BTreeSet<&PackageName> = all
-        .iter()
-        .filter(|one| matches!(one.what, What::NotInstalled { .. }))
-        .filter_map(|one| one.package.as_ref())
-        .collect();
-    let is_told = |one: &&Difference| {
-        !(matches!(one.what, What::Missing { .. }) && one.package.as_ref().is_some_and(|name| gone.contains(name)))
+    let is_other = |what: &What| matches!(what, What::NotInstalled { .. } | What::OtherVersion { .. });
+    let others = all.iter().filter(|one| is_other(&one.what)).filter_map(|one| one.package.as_ref());
+    let others: BTreeSet<&PackageName> = others.collect();
+    let follows = |one: &Difference| {
+        let is_file = matches!(one.what, What::Missing { .. } | What::Changed { .. });
+        is_file && one.package.as_ref().is_some_and(|name| others.contains(name))
     };
-    all.iter().filter(is_told).map(|one| difference(one, wanted, remedy)).collect()
+    all.iter().filter(|one| !follows(one)).map(|one| difference(one, wanted, remedy)).collect()
 }
 
 fn difference(one: &Difference, wanted: &Wanted, remedy: &str) -> Told {
@@ -507,8 +507,8 @@ pub fn read(
                 Some(locked) if locked.is(package) => Some(locked.version.clone()),
                 _ => package.version.parse().ok(),
             };
-            // Where there are two, the locked one counts.
-            if version.is_none() || found.as_ref() == locked.map(|locked| &locked.version) {
+            // Where there are two, the one that is not locked came later.
+            if version.is_none() || found.as_ref() != locked.map(|locked| &locked.version) {
                 version = found;
             }
             let rows = fs::read_bytes(&site.join(folder).join("RECORD"))?.and_then(|bytes| install::recorded(&bytes));
