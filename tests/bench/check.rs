@@ -30,9 +30,12 @@ use macml::pipeline::check::facts::{From, gather};
 use macml::progress::Silent;
 use macml::sys::Env;
 
+/// A name, its Python, its roots, a bound, the largest wheel and a bound of that.
+type Project = (&'static str, &'static str, &'static [&'static str], f64, &'static str, f64);
+
 /// What the environments ask for, with the time in milliseconds that both steps may take, and the wheel that is read anew
 /// with the seconds of processor time that it may take.
-const PROJECTS: [(&str, &str, &[&str], f64, &str, f64); 2] = [
+const PROJECTS: [Project; 2] = [
     (
         "torch",
         "3.13",

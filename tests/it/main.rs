@@ -91,6 +91,8 @@ mod knowledge_evidence;
 mod uv_agreement;
 // What is read of Mach-O images: made ones, damaged ones, and real ones beside `lief` (live).
 mod facts;
+// What `macml check` gets of wheels and of indexes.
+mod check_facts;
 // What macml reads in uv's locks, against uv and `packaging` (live).
 mod foreign_agreement;
 // `macml sync` through the binary: environments and trees, what stands against them, kills.

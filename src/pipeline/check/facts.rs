@@ -40,13 +40,16 @@ use super::set::File;
 /// How often a wheel is fetched anew that others take away again and again.
 const MOST_TRIES: usize = 4;
 
+/// Fetches wheels.
+pub type Download<'a> = dyn Fn(&[Wanted]) -> Result<Downloads, DownloadError> + 'a;
+
 /// Where facts come from.
 #[derive(Clone, Copy)]
 pub struct From<'a> {
     /// macml's cache folder.
     pub cache: Option<&'a Path>,
     /// Fetches wheels, if that is wished.
-    pub download: Option<&'a dyn Fn(&[Wanted]) -> Result<Downloads, DownloadError>>,
+    pub download: Option<&'a Download<'a>>,
 }
 
 /// What is known of wheels.
