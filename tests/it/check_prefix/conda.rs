@@ -61,7 +61,7 @@ fn made() -> Made {
         made.rpaths = vec!["@loader_path"];
     });
     let omp = dylib(|made| made.install_name = Some("@rpath/libomp.dylib"));
-    let native = module(&["@rpath/libcblas.3.dylib"], &["@loader_path/../../../../"]);
+    let native = module(&["@rpath/libcblas.3.dylib"], &["@loader_path/../../../"]);
     let link = |path: &str| serde_json::json!({ "_path": path, "path_type": "softlink", "sha256": "0".repeat(64) });
     made.conda("libopenblas", "0.3.28", &["llvm-openmp >=18"], &[("lib/libopenblasp-r0.3.28.dylib", &blas)], &[
         link("lib/libcblas.3.dylib"),

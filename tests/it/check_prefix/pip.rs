@@ -27,10 +27,11 @@ fn what_pip_installed() {
     let site = root.join(format!("lib/python{minor}/site-packages"));
     let release = Rel {
         wheel_tags: vec!["py3-none-any".to_owned()],
-        files: vec![
+        files: [
             ("{info}/entry_points.txt".to_owned(), "[console_scripts]\nalpha = alpha:main\n".to_owned()),
             ("alpha/data.txt".to_owned(), "text".to_owned()),
-        ],
+        ]
+        .into(),
         ..Rel::default()
     };
     let built = build("alpha", "1.0", &release).remove(0);
