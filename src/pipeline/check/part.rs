@@ -225,7 +225,13 @@ impl Word {
     /// Says what it means for the whole.
     pub fn class(self) -> Class {
         match self {
-            Self::Current | Self::Readable | Self::Offered | Self::AsLocked | Self::AsRecorded | Self::Load | Self::Clean => Class::Yes,
+            Self::Current
+            | Self::Readable
+            | Self::Offered
+            | Self::AsLocked
+            | Self::AsRecorded
+            | Self::Load
+            | Self::Clean => Class::Yes,
             Self::Absent | Self::Unread | Self::NotForMacs => Class::NotLooked,
             Self::Unsure => Class::Unsure,
             Self::Stale | Self::Unfit | Self::NotOffered | Self::Differs | Self::DoNotLoad | Self::Condemned => {

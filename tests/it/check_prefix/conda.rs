@@ -52,7 +52,7 @@ fn python() -> Vec<u8> {
 }
 
 /// A package of conda's with a module that finds OpenBLAS in `lib` by a link, and libomp along with it; one of pip's that
-/// has no way to libomp but the interpreter's.
+/// has no way to libpng but the interpreter's.
 fn made() -> Made {
     let made = Made::new();
     let blas = dylib(|made| {
@@ -63,17 +63,29 @@ fn made() -> Made {
     let omp = dylib(|made| made.install_name = Some("@rpath/libomp.dylib"));
     let native = module(&["@rpath/libcblas.3.dylib"], &["@loader_path/../../../"]);
     let link = |path: &str| serde_json::json!({ "_path": path, "path_type": "softlink", "sha256": "0".repeat(64) });
-    made.conda("libopenblas", "0.3.28", &["llvm-openmp >=18"], &[("lib/libopenblasp-r0.3.28.dylib", &blas)], &[
-        link("lib/libcblas.3.dylib"),
-    ]);
+    made.conda(
+        "libopenblas",
+        "0.3.28",
+        &["llvm-openmp >=18"],
+        &[("lib/libopenblasp-r0.3.28.dylib", &blas)],
+        &[link("lib/libcblas.3.dylib")],
+    );
     made.link("lib/libcblas.3.dylib", "libopenblasp-r0.3.28.dylib");
+    // Under its install name it would be found wherever somebody loaded it before.
+    let png = dylib(|made| made.install_name = Some("@rpath/libpng.dylib"));
+    made.conda("libpng", "1.6.44", &[], &[("lib/libpng16.16.dylib", &png)], &[]);
     made.conda("llvm-openmp", "18.1.8", &[], &[("lib/libomp.dylib", &omp)], &[]);
     // The RECORD in conda's package is of before conda wrote the prefix into the file.
     made.install("numpy", "2.1.0", ARM64, &[("numpy/config.py", b"before"), ("numpy/_core.so", &native)]);
     let site = |path: &str| format!("{SITE}/{path}");
     let info = |file: &str| fs::read(made.site("numpy-2.1.0.dist-info").join(file)).unwrap();
     let (metadata, record, wheel) = (info("METADATA"), info("RECORD"), info("WHEEL"));
-    let paths = ["numpy/_core.so", "numpy-2.1.0.dist-info/METADATA", "numpy-2.1.0.dist-info/RECORD", "numpy-2.1.0.dist-info/WHEEL"];
+    let paths = [
+        "numpy/_core.so",
+        "numpy-2.1.0.dist-info/METADATA",
+        "numpy-2.1.0.dist-info/RECORD",
+        "numpy-2.1.0.dist-info/WHEEL",
+    ];
     let bytes: [&[u8]; 4] = [&native, &metadata, &record, &wheel];
     let files: Vec<(String, &[u8])> = paths.iter().zip(bytes).map(|(path, bytes)| (site(path), bytes)).collect();
     let files: Vec<File<'_>> = files.iter().map(|(path, bytes)| (path.as_str(), *bytes)).collect();
@@ -83,13 +95,19 @@ fn made() -> Made {
         "_path": site("numpy/config.py"), "path_type": "hardlink", "sha256": Sha256::of(b"before").to_string(),
         "sha256_in_prefix": after, "size_in_bytes": 6, "prefix_placeholder": "/placehold", "file_mode": "text",
     });
-    made.conda("numpy", "2.1.0", &["libcblas >=3.9", "libopenblas", "_x"], &files, &[
-        rewritten,
-        serde_json::json!({ "_path": site("numpy/__pycache__/config.cpython-312.pyc"), "path_type": "pyc_file" }),
-    ]);
+    made.conda(
+        "numpy",
+        "2.1.0",
+        &["libcblas >=3.9", "libopenblas", "_x"],
+        &files,
+        &[
+            rewritten,
+            serde_json::json!({ "_path": site("numpy/__pycache__/config.cpython-312.pyc"), "path_type": "pyc_file" }),
+        ],
+    );
     made.conda("python", "3.12.5", &[], &[("bin/python3.12", &python())], &[]);
     made.link("bin/python", "python3.12");
-    made.install("other", "1.0", ARM64, &[("other/_o.so", &module(&["@rpath/libomp.dylib"], &[]))]);
+    made.install("other", "1.0", ARM64, &[("other/_o.so", &module(&["@rpath/libpng16.16.dylib"], &[]))]);
     made
 }
 
@@ -102,7 +120,7 @@ fn a_whole_prefix_passes() {
         let said = super::libraries(&found);
         assert_eq!(said.iter().map(super::line).collect::<Vec<_>>(), [""; 0]);
         let names: Vec<&str> = found.distributions.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["libopenblas", "llvm-openmp", "numpy", "other", "python"]);
+        assert_eq!(names, ["libopenblas", "libpng", "llvm-openmp", "numpy", "other", "python"]);
         // Of what conda calls so nothing is known by what PyPI calls so.
         let releases: Vec<&str> = found.sets[0].releases.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(releases, ["numpy", "other"]);
@@ -135,7 +153,10 @@ fn what_became_of_it() {
         "error[not-as-recorded]: `lib/python3.12/site-packages/numpy/config.py` of conda's `numpy` 2.1.0 has other bytes than conda-meta says",
     ];
     assert_eq!(said, expected);
-    assert_eq!(found.parts[0].told[0].finding.hint.as_deref(), Some("`conda install --force-reinstall llvm-openmp` puts it back"));
+    assert_eq!(
+        found.parts[0].told[0].finding.hint.as_deref(),
+        Some("`conda install --force-reinstall llvm-openmp` puts it back")
+    );
 
     let made = self::made();
     let intel = dylib(|made| {
@@ -144,8 +165,7 @@ fn what_became_of_it() {
     });
     super::write_old(&made.root().join("lib/libomp.dylib"), &intel);
     let said = errors(&one(made.root(), Level::Names));
-    let expected =
-        "error[wrong-architecture]: `../../../lib/libomp.dylib` of `llvm-openmp` 18.1.8 is for x86_64 and not for arm64";
+    let expected = "error[wrong-architecture]: `../../../lib/libomp.dylib` of `llvm-openmp` 18.1.8 is for x86_64 and not for arm64";
     assert!(said.contains(&expected.to_owned()), "{said:?}");
     assert!(said.iter().any(|one| one.contains("library-missing") && one.contains("libopenblasp")), "{said:?}");
 }

@@ -56,7 +56,10 @@ fn what_is_as_installed_passes() {
         assert_eq!(libraries(&found), []);
         assert_eq!(found.of.platform, Platform::MacosArm64);
         let [set] = &found.sets[..] else { panic!("{:?}", found.sets) };
-        assert_eq!(set.releases.iter().map(|one| format!("{} {}", one.name, one.version)).collect::<Vec<_>>(), ["a 1.0"]);
+        assert_eq!(
+            set.releases.iter().map(|one| format!("{} {}", one.name, one.version)).collect::<Vec<_>>(),
+            ["a 1.0"]
+        );
         assert_eq!((set.solved_with.clone(), set.of.on.as_ref().unwrap().because), (None, Because::Floor));
         let [a] = &found.distributions[..] else { panic!("{:?}", found.distributions) };
         assert_eq!(a.wheel.as_ref().unwrap().to_string(), format!("a-1.0-{ARM64}.whl"));
@@ -165,7 +168,8 @@ fn what_no_installer_recorded() {
     let said = "note[unrecorded]: 3 files that no package brought: `lib/python3.12/site-packages/a/_more.so`, \
         `lib/python3.12/site-packages/b/` and `lib/python3.12/site-packages/c.cpython-312-darwin.so`";
     assert_eq!((lines(&found.parts[0]), found.parts[0].word), (vec![said.to_owned()], Word::AsRecorded));
-    let of_each = found.distributions.iter().map(|one| format!("{} {} {}", one.name, one.version, one.facts.images.len()));
+    let of_each =
+        found.distributions.iter().map(|one| format!("{} {} {}", one.name, one.version, one.facts.images.len()));
     assert_eq!(of_each.collect::<Vec<_>>(), ["a 1.0 3", "b 0+unrecorded 1", "c 0+unrecorded 1"]);
     // They are no releases of which anything could be known.
     assert_eq!(found.sets[0].releases.len(), 1);
@@ -182,7 +186,12 @@ fn distributions_of_odd_forms() {
     made.install("d", "not_a_version", "py3-none-any", &[("d.py", b"")]);
     made.install("e", "1.0", "py3-none-any", &[("../../../../outside", b"x"), ("e.py", b"")]);
     let url = r#"{"url": "file:///src/f", "dir_info": {"editable": true}}"#;
-    made.install("f", "1.0", "py3-none-any", &[("f-1.0.dist-info/direct_url.json", url.as_bytes()), ("f.pth", b"/src/f\nimport f\nbelow\n")]);
+    made.install(
+        "f",
+        "1.0",
+        "py3-none-any",
+        &[("f-1.0.dist-info/direct_url.json", url.as_bytes()), ("f.pth", b"/src/f\nimport f\nbelow\n")],
+    );
     made.install("g", "1.0", "cp312-cp312-manylinux_2_28_x86_64", &[("g/_g.so", b"\x7fELF\x02\x01\x01")]);
     fs::write(made.root().join("pyvenv.cfg"), "home = /x\nInclude-System-Site-Packages = True\n").unwrap();
     made.link("bin/python", "/nowhere/bin/python3.12");
@@ -204,7 +213,8 @@ fn distributions_of_odd_forms() {
     ];
     assert_eq!(said.join("\n"), expected.join("\n"));
     assert_eq!(found.parts[0].word, Word::Differs);
-    let releases: Vec<String> = found.sets[0].releases.iter().map(|one| format!("{} {}", one.name, one.version)).collect();
+    let releases: Vec<String> =
+        found.sets[0].releases.iter().map(|one| format!("{} {}", one.name, one.version)).collect();
     assert_eq!(releases, ["a 1.0", "b 2.0", "c 3.0", "e 1.0", "f 1.0", "g 1.0"]);
 }
 
@@ -256,7 +266,8 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(found.parts[0].word, Word::Unsure);
     let said = lines(&found.parts[0]);
     assert!(
-        said.len() == 1 && said[0].starts_with("warning[unrecorded]: `lib/python3.12/site-packages/a/lib/libinner.dylib`"),
+        said.len() == 1
+            && said[0].starts_with("warning[unrecorded]: `lib/python3.12/site-packages/a/lib/libinner.dylib`"),
         "{said:?}"
     );
 }

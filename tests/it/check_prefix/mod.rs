@@ -37,12 +37,7 @@ const SITE: &str = "lib/python3.12/site-packages";
 const ARM64: &str = "cp312-cp312-macosx_14_0_arm64";
 
 fn declared() -> Declared {
-    Declared {
-        macos: Some("14.0".parse().unwrap()),
-        chip: "m1".parse().unwrap(),
-        gpu: Gpu::Optional,
-        python: None,
-    }
+    Declared { macos: Some("14.0".parse().unwrap()), chip: "m1".parse().unwrap(), gpu: Gpu::Optional, python: None }
 }
 
 fn all(root: &Path, level: Level, wanted: Option<&Wanted>) -> Result<Vec<Prefix>, Error> {
@@ -78,8 +73,7 @@ fn libraries(found: &Prefix) -> Vec<Finding> {
     let answer = simulate(&distributions, found.of.python);
     let macos = found.sets[0].of.on.as_ref().unwrap().mac.macos;
     let (installed, knowledge) = (found.installed(), Knowledge::built_in());
-    let case =
-        Case { installed: &installed, answer: &answer, python: found.of.python, macos, knowledge: &knowledge };
+    let case = Case { installed: &installed, answer: &answer, python: found.of.python, macos, knowledge: &knowledge };
     rules::judge(&case)
 }
 

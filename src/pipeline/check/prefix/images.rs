@@ -144,7 +144,8 @@ pub(super) fn read(
     let names: Vec<PackageName> = slots.all.iter().map(|one| one.name.clone()).collect();
     for (at, package) in conda.packages.iter().enumerate() {
         let others = conda.packages.iter().enumerate().filter(|(_, other)| package.depends.contains(&other.name));
-        let others: Vec<usize> = others.map(|(other, _)| of_conda[other]).filter(|slot| *slot != of_conda[at]).collect();
+        let others: Vec<usize> =
+            others.map(|(other, _)| of_conda[other]).filter(|slot| *slot != of_conda[at]).collect();
         slots.all[of_conda[at]].facts.requires.extend(others.into_iter().map(|slot| names[slot].clone()));
     }
     let is_installed = |one: &Distribution| installed.iter().any(|known| known.name == one.name);

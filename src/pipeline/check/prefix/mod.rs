@@ -143,9 +143,9 @@ impl Error {
                 Some("name the folder that has `bin` and `lib/python3.X/site-packages` in it".to_owned())
             }
             Self::OtherPython { .. } => Some("leave `--python` out to judge what is there".to_owned()),
-            Self::NoMacos(_) => {
-                Some("`--macos 14.0` says the lowest that it has to run on, `--on m4,15.5` asks about one Mac".to_owned())
-            }
+            Self::NoMacos(_) => Some(
+                "`--macos 14.0` says the lowest that it has to run on, `--on m4,15.5` asks about one Mac".to_owned(),
+            ),
             Self::FreeThreaded(_) | Self::Disk(_) => None,
         }
     }

@@ -95,8 +95,12 @@ pub(super) fn part(env: &Env<'_>, level: contents::Level, locked: Option<&Wanted
     }
     for (at, by) in replaced {
         let package = &env.conda.packages[at];
-        let message =
-            format!("conda's `{}` {} was replaced by {} of another installer", package.name, package.version, by.release());
+        let message = format!(
+            "conda's `{}` {} was replaced by {} of another installer",
+            package.name,
+            package.version,
+            by.release()
+        );
         let note = Finding::note(Code::Unrecorded, message).noting("its files are held against RECORD alone");
         told.push(Told { finding: note, package: Some(by.name.clone()), path: None });
     }
@@ -302,7 +306,8 @@ fn elsewhere(tree: &Tree) -> Vec<String> {
         let bytes = installed::small(tree, &format!("{}/{name}", tree.site)).unwrap_or_default();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         // Other lines are run, or are below the folder itself.
-        folders.extend(text.lines().map(str::trim).filter(|line| line.starts_with('/')).map(|line| format!("`{line}`")));
+        folders
+            .extend(text.lines().map(str::trim).filter(|line| line.starts_with('/')).map(|line| format!("`{line}`")));
     }
     folders
 }

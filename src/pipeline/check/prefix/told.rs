@@ -74,7 +74,8 @@ pub(super) fn release(package: Option<&PackageName>, what: &What) -> Option<Told
         What::OtherVersion { found, locked } => format!("{shown} {found} is there, and {locked} is locked"),
         _ => return None,
     };
-    let finding = Finding::error(Code::NotAsRecorded, message).hinting("install what the lock has with the tool that wrote it");
+    let finding =
+        Finding::error(Code::NotAsRecorded, message).hinting("install what the lock has with the tool that wrote it");
     Some(Told { finding, package: package.cloned(), path: None })
 }
 
