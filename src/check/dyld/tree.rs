@@ -33,6 +33,9 @@ pub(super) struct Tree<'a> {
     interpreter: Option<Id>,
 }
 
+/// The folder of an environment's own libraries, from `site-packages`.
+const LIB: &str = "../../../lib/";
+
 /// Where the interpreter of an environment lies, with the beginning of its name.
 const INTERPRETER: &str = "../../../bin/python";
 
@@ -132,7 +135,12 @@ impl<'a> Tree<'a> {
     }
 
     pub(super) fn at(&self, path: &str) -> Option<Id> {
-        self.by_path.get(path).copied()
+        let found = self.by_path.get(path).or_else(|| {
+            // `site-packages` lies two folders below `lib`, so that there are two ways to write what lies in that.
+            let rest = path.strip_prefix("../../").filter(|rest| !rest.starts_with("../"))?;
+            self.by_path.get([LIB, rest].concat().as_str())
+        });
+        found.copied()
     }
 
     /// Returns the install name that dyld compares: only dylibs have one.

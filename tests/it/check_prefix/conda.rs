@@ -52,7 +52,7 @@ fn python() -> Vec<u8> {
 }
 
 /// A package of conda's with a module that finds OpenBLAS in `lib` by a link, and libomp along with it; one of pip's that
-/// has no way to libomp but the interpreter's.
+/// has no way to libpng but the interpreter's.
 fn made() -> Made {
     let made = Made::new();
     let blas = dylib(|made| {
@@ -61,7 +61,7 @@ fn made() -> Made {
         made.rpaths = vec!["@loader_path"];
     });
     let omp = dylib(|made| made.install_name = Some("@rpath/libomp.dylib"));
-    let native = module(&["@rpath/libcblas.3.dylib"], &["@loader_path/../../../../"]);
+    let native = module(&["@rpath/libcblas.3.dylib"], &["@loader_path/../../../"]);
     let link = |path: &str| serde_json::json!({ "_path": path, "path_type": "softlink", "sha256": "0".repeat(64) });
     made.conda(
         "libopenblas",
@@ -71,6 +71,9 @@ fn made() -> Made {
         &[link("lib/libcblas.3.dylib")],
     );
     made.link("lib/libcblas.3.dylib", "libopenblasp-r0.3.28.dylib");
+    // Under its install name it would be found wherever somebody loaded it before.
+    let png = dylib(|made| made.install_name = Some("@rpath/libpng.dylib"));
+    made.conda("libpng", "1.6.44", &[], &[("lib/libpng16.16.dylib", &png)], &[]);
     made.conda("llvm-openmp", "18.1.8", &[], &[("lib/libomp.dylib", &omp)], &[]);
     // The RECORD in conda's package is of before conda wrote the prefix into the file.
     made.install("numpy", "2.1.0", ARM64, &[("numpy/config.py", b"before"), ("numpy/_core.so", &native)]);
@@ -104,7 +107,7 @@ fn made() -> Made {
     );
     made.conda("python", "3.12.5", &[], &[("bin/python3.12", &python())], &[]);
     made.link("bin/python", "python3.12");
-    made.install("other", "1.0", ARM64, &[("other/_o.so", &module(&["@rpath/libomp.dylib"], &[]))]);
+    made.install("other", "1.0", ARM64, &[("other/_o.so", &module(&["@rpath/libpng16.16.dylib"], &[]))]);
     made
 }
 
@@ -117,7 +120,7 @@ fn a_whole_prefix_passes() {
         let said = super::libraries(&found);
         assert_eq!(said.iter().map(super::line).collect::<Vec<_>>(), [""; 0]);
         let names: Vec<&str> = found.distributions.iter().map(|one| one.name.as_str()).collect();
-        assert_eq!(names, ["libopenblas", "llvm-openmp", "numpy", "other", "python"]);
+        assert_eq!(names, ["libopenblas", "libpng", "llvm-openmp", "numpy", "other", "python"]);
         // Of what conda calls so nothing is known by what PyPI calls so.
         let releases: Vec<&str> = found.sets[0].releases.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(releases, ["numpy", "other"]);

@@ -256,7 +256,7 @@ fn names_and_links_of_all_kinds() {
 fn what_cannot_be_read_is_named() {
     let made = whole();
     let path = made.site("a/lib/libinner.dylib");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o0)).unwrap();
     if fs::read(&path).is_ok() {
         // Whoever may read everything cannot see this: a link that runs in a circle is as unreadable.
         fs::remove_file(&path).unwrap();

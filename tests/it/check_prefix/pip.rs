@@ -9,9 +9,12 @@ use macml::pipeline::check::Word;
 
 use super::Made;
 use super::lines;
+use crate::support::published::Published;
 use crate::support::published::Rel;
 use crate::support::python::python;
+use crate::support::server::FakeIndex;
 use crate::support::wheel::build;
+use crate::sync::Here;
 
 #[test]
 fn what_pip_installed() {
@@ -75,4 +78,27 @@ fn an_environment_of_macml_is_one_too() {
     assert_eq!(found.parts[0].word, Word::Differs);
     assert!(found.parts[0].told[0].finding.hint.as_ref().unwrap().contains("macml sync"));
     assert!(Path::new(&found.of.env).is_absolute());
+}
+
+#[test]
+fn what_macml_synced() {
+    let release = Rel { files: [("tool/data.txt".to_owned(), "text".to_owned())].into(), ..Rel::default() };
+    let index = FakeIndex::from_published(&Published::default().with_release("tool", "1.0", release));
+    let here = Here::new(&index, "tool = \"*\"");
+    here.sync();
+    // By its link and by its own name, without a look at the project.
+    for root in [here.path().join(".venv"), here.generation()] {
+        for level in [Level::Times, Level::Full] {
+            let found = super::all(&root, level, None).unwrap();
+            assert_eq!(found.len(), 1);
+            assert_eq!((lines(&found[0].parts[0]), found[0].parts[0].word), (vec![], Word::AsRecorded));
+        }
+    }
+    let site = fs::read_dir(here.generation().join("lib")).unwrap().next().unwrap().unwrap().path();
+    let data = site.join("site-packages/tool/data.txt");
+    fs::remove_file(&data).unwrap();
+    fs::write(&data, "next").unwrap();
+    let found = super::all(&here.path().join(".venv"), Level::Times, None).unwrap();
+    let said = lines(&found[0].parts[0]);
+    assert!(said.len() == 1 && said[0].contains("tool/data.txt` of `tool` 1.0 has other bytes"), "{said:?}");
 }

@@ -208,13 +208,12 @@ fn beside(
         };
         let path = format!("{TO_ROOT}lib/{name}");
         // dyld knows a library by the file that a link leads to.
-        if let Ok(Some(target)) = tree::read_link(&lib.join(&name)) {
-            if let Some(target) = target.to_str().filter(|target| names.contains(*target)) {
-                let target_path = format!("{TO_ROOT}lib/{target}");
-                slots.all[slot].facts.links.push(Link { path, target: target_path });
-                open.push(target.to_owned());
-                continue;
-            }
+        if let Ok(Some(target)) = tree::read_link(&lib.join(&name))
+            && let Some(target) = target.to_str().filter(|target| names.contains(*target))
+        {
+            slots.all[slot].facts.links.push(Link { path, target: format!("{TO_ROOT}lib/{target}") });
+            open.push(target.to_owned());
+            continue;
         }
         let (facts, failures) = facts::read_tree_as_far(site, [path.as_str()], Pages::Hashed);
         open.extend(needed(&facts));

@@ -1,5 +1,6 @@
 //! The Python that an environment leads to, as far as the head of its program tells; and with it, of which system all is.
 
+use std::path::Path;
 use std::path::PathBuf;
 
 use crate::check::contents::Tree;
@@ -76,9 +77,9 @@ impl Interpreter {
         Ok(Self::Program(program))
     }
 
-    fn image(path: &PathBuf, inside: Option<&str>) -> Result<Option<Image>, FsError> {
+    fn image(path: &Path, inside: Option<&str>) -> Result<Option<Image>, FsError> {
         let Some(mut file) = fs::open(path)? else { return Ok(None) };
-        let failed = |cause| FsError { doing: "read", path: path.clone(), cause };
+        let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
         let size = file.metadata().map_err(failed)?.len();
         if size < 4 {
             return Ok(None);
