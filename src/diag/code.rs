@@ -81,6 +81,7 @@ codes! {
     ForeignBinaries "foreign-binaries" "a wheel for all systems with libraries of another one";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
     RequirementUnmet "requirement-unmet" "a release that another one, by its own metadata, does not go with";
+    NoWheel "no-wheel" "a package that has no wheel for this Mac";
     WheelUnread "wheel-unread" "a package whose libraries were not looked at";
 }
 

@@ -31,6 +31,8 @@ mod truth;
 mod dyld;
 // What is to be said of the libraries of an environment.
 mod check_rules;
+// What a check says of the libraries of a set and of what is known of it.
+mod check_libraries;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

@@ -149,7 +149,8 @@ fn tell(row: &Row, wheels: &BTreeMap<String, WheelFacts>) -> Told {
     }
     let knowledge = Knowledge::built_in();
     let case = Case { installed: &installed, answer: &answer, python, macos: floor(row), knowledge: &knowledge };
-    let (mut findings, own) = (rules::judge(&case), format!("`{}`", installed[0].name));
+    let mut findings: Vec<Finding> = rules::judge(&case).into_iter().map(|said| said.finding).collect();
+    let own = format!("`{}`", installed[0].name);
     findings.retain(|finding| finding.message.contains(&own) && finding.code != Code::LoadOrder);
     if alone {
         findings.retain(|finding| finding.code == Code::MacosAboveFloor);
