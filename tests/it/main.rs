@@ -35,6 +35,8 @@ mod check_rules;
 mod check_foreign;
 // Environments that somebody else made: of venv, pip and conda, made ones and real ones, and without a macml.toml.
 mod check_prefix;
+// What a check says of the libraries of a set and of what is known of it.
+mod check_libraries;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

@@ -21,6 +21,7 @@ use crate::knowledge::judge;
 use crate::knowledge::night;
 use crate::knowledge::rule::Release;
 use crate::knowledge::rule::Says;
+use crate::knowledge::rule::Scope;
 use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::pipeline::told;
@@ -173,8 +174,9 @@ impl Looking<'_> {
                 let later = format!("only Macs with macOS {needs}");
                 Some(match told::last(self.knowledge, rule, self.on.macos) {
                     Some(last) => {
-                        let macos = self.on.macos;
-                        format!("`{}` {last} is the newest known to do so on macOS {macos}; or {later}", own.name)
+                        let does = if rule.scope == Scope::Gpu { "use the GPU of" } else { "be for" };
+                        let (name, macos) = (&own.name, self.on.macos);
+                        format!("take `{name}` {last}, the newest known to {does} macOS {macos}; or {later}")
                     }
                     None => format!("take another release of `{}`, or {later}", own.name),
                 })

@@ -50,6 +50,7 @@ pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], know
     let (open, said): (Vec<Said>, Vec<Said>) =
         rules::judge(&case).into_iter().partition(|said| said.misses && !lacking.is_empty());
     let mut told: Vec<Told> = said.into_iter().map(Told::from).collect();
+    told.extend(lacking.tell(set, &open));
     let word = if told.iter().any(|told| told.finding.severity == Severity::Error) {
         Word::DoNotLoad
     } else if !lacking.failed.is_empty() {
@@ -59,7 +60,6 @@ pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], know
     } else {
         Word::Load
     };
-    told.extend(lacking.tell(set.releases.len(), &open));
     told.sort_by_key(|told| told.finding.severity);
     let sum = Sum::Libraries {
         images: answer.images.len(),
@@ -115,8 +115,8 @@ impl<'a> Lacking<'a> {
         files.filter_map(|file| file.size).sum()
     }
 
-    /// Says what was not read of so many releases, and what cannot be told without it.
-    fn tell(&self, releases: usize, open: &[Said]) -> Vec<Told> {
+    /// Says what was not read of a set, and what cannot be told without it.
+    fn tell(&self, set: &Set, open: &[Said]) -> Vec<Told> {
         const CODE: Code = Code::WheelUnread;
         let mut told: Vec<Told> = Vec::new();
         for (release, reason) in &self.failed {
@@ -125,19 +125,29 @@ impl<'a> Lacking<'a> {
         }
         if let Some(first) = self.waiting.first() {
             let were = if self.waiting.len() == 1 { "was" } else { "were" };
-            let message =
-                format!("{} of {releases} wheels {were} never read: {}", self.waiting.len(), named(&self.waiting));
+            let message = format!(
+                "{} of {} wheels {were} never read: {}",
+                self.waiting.len(),
+                set.releases.iter().filter(|release| release.file.is_some()).count(),
+                named(&self.waiting)
+            );
             let finding = Finding::warning(CODE, message).hinting("`--wheels` fetches and reads them");
             told.push(Told { package: Some(first.name.clone()), ..finding.into() });
         }
         if let Some(first) = self.built.first() {
-            let are = if self.built.len() == 1 { "is" } else { "are" };
-            let message = format!("{} {are} built from source on each machine", named(&self.built));
-            let finding = Finding::warning(CODE, message)
-                .noting(
-                    "no wheel of it that this Mac takes is in the set, so that nothing can be said of its libraries",
-                )
-                .hinting("`macml check --prefix DIR` looks at what was built");
+            let finding = if set.solved_with.is_some() {
+                // What macml locks is wheels only.
+                let mac = set.of.on.as_ref().map(|on| format!("macOS {}", on.mac.macos)).unwrap_or_default();
+                let have = if self.built.len() == 1 { "has" } else { "have" };
+                let message = format!("{} {have} no wheel in the lock that is for {mac}", named(&self.built));
+                Finding::error(Code::NoWheel, message).hinting("declare that macOS in `[target]`, and lock")
+            } else {
+                let are = if self.built.len() == 1 { "is" } else { "are" };
+                let message = format!("{} {are} built from source on each machine", named(&self.built));
+                Finding::warning(CODE, message)
+                    .noting("there is no wheel for this Mac, so that nothing can be said of what will be built")
+                    .hinting("`macml check --prefix DIR` looks at what was built")
+            };
             told.push(Told { package: Some(first.name.clone()), ..finding.into() });
         }
         if let (Some(last), Some(first)) = (told.last_mut(), open.first()) {

@@ -24,10 +24,10 @@ fn the_real_lowest_macos() {
         "26.0",
         &set(),
         &[
-            "warning[macos-above-floor]: `mlx/b.dylib` of `mlx-metal` 0.32.4 is built for macOS 26.2, and the lowest is 26.0",
+            "warning[macos-above-floor]: `mlx/b.dylib` of `mlx-metal` 0.32.4 is built for macOS 26.2, later than 26.0",
             "  1 of its 2 images are built for a later macOS than 26.0",
             "  the wheel is tagged `macosx_26_0_arm64`",
-            "  = raise `macos` to 26.2 or take an earlier release of `mlx-metal`",
+            "  = take an earlier release of `mlx-metal`, or only Macs with macOS 26.2 or later",
         ],
     );
     check_on("26.2", &set(), &[]);
@@ -76,23 +76,21 @@ fn metal_libraries_of_another_generation() {
     };
     let it = "`mlx/lib/mlx.metallib` of `mlx-metal` 0.32.4 is compiled for macOS 26.2";
     let came = "  it came with `mlx_metal-0.32.4-py3-none-macosx_26_0_arm64.whl`";
-    let hint = |macos: &str| format!("  = take the wheel of `mlx-metal` for macOS {macos}, or raise `macos` to 26.2");
+    let hint = |macos: &str| {
+        format!("  = take the wheel of `mlx-metal` for macOS {macos}, or only Macs with macOS 26.2 or later")
+    };
     let own = ("mlx/lib/mlx.metallib", 26, 2);
-    check_on(
-        "15.0",
-        &set(&[own]),
-        &[&format!("error[metal-generation]: {it}, and the lowest is 15.0"), came, &hint("15.0")],
-    );
+    check_on("15.0", &set(&[own]), &[&format!("error[metal-generation]: {it}, later than 15.0"), came, &hint("15.0")]);
     check_on(
         "26.0",
         &set(&[own]),
-        &[&format!("warning[metal-generation]: {it}, and the lowest is 26.0"), came, &hint("26.0")],
+        &[&format!("warning[metal-generation]: {it}, later than 26.0"), came, &hint("26.0")],
     );
     check_on(
         "15.0",
         &set(&[own, ("mlx/lib/old.metallib", 14, 0)]),
         &[
-            &format!("warning[metal-generation]: {it}, and the lowest is 15.0"),
+            &format!("warning[metal-generation]: {it}, later than 15.0"),
             "  `mlx/lib/old.metallib` may be chosen instead",
             came,
             &hint("15.0"),

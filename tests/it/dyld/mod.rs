@@ -6,6 +6,6 @@
 mod libraries;
 mod live;
 mod made;
-mod record;
+pub(crate) mod record;
 mod symbols;
 mod truth;

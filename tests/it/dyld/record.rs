@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 /// Facts of several wheels.
 #[derive(Default, Serialize, Deserialize)]
-pub(super) struct Record {
+pub(crate) struct Record {
     /// Every name that one of them imports from outside the system, sorted.
     names: Vec<String>,
     /// By file name.
@@ -138,7 +138,7 @@ impl Record {
     }
 
     /// Returns the facts of every wheel.
-    pub(super) fn facts(&self) -> BTreeMap<String, WheelFacts> {
+    pub(crate) fn facts(&self) -> BTreeMap<String, WheelFacts> {
         let image = |kept: &Kept| Image {
             path: kept.path.clone(),
             architectures: kept.architectures.clone(),
@@ -182,7 +182,7 @@ impl Record {
     }
 
     /// Reads what is kept.
-    pub(super) fn read() -> Self {
+    pub(crate) fn read() -> Self {
         let mut text = String::new();
         GzDecoder::new(std::fs::File::open(path()).unwrap()).read_to_string(&mut text).unwrap();
         serde_json::from_str(&text).unwrap()
