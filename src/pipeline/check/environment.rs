@@ -362,7 +362,7 @@ fn difference(one: &Difference, wanted: &Wanted, remedy: &str) -> Told {
         (None, None) => String::new(),
     };
     let name = one.package.as_ref().map(|name| format!("`{name}`")).unwrap_or_default();
-    let add = || format!("put it into `macml.toml` if it is needed; {remedy}");
+    let add = || format!("put it into `macml.toml` if it is needed, else move it away; {remedy}");
     let (code, message, hint) = match &one.what {
         What::NotInstalled { locked } => {
             (Code::PackageNotInstalled, format!("{name} {locked} is locked, and is not there"), remedy.to_owned())
