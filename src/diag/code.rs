@@ -112,7 +112,6 @@ codes! {
     RecordTrusted "record-trusted" "files that were held against RECORD only";
     Unreadable "unreadable" "a file of an environment that cannot be read";
     RequirementUnmet "requirement-unmet" "a release that another one, by its own metadata, does not go with";
-    NoWheel "no-wheel" "a package that has no wheel for this Mac";
     WheelUnread "wheel-unread" "a package whose libraries were not looked at";
 }
 
