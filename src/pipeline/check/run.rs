@@ -12,14 +12,20 @@ use crate::progress::Progress;
 use super::job::Job;
 use super::job::Outcome;
 
+/// Reaches indexes that are declared elsewhere than in a manifest, beside those that macml knows.
+pub type Open<'a> = &'a mut dyn FnMut(&[IndexSpec]) -> Result<Box<dyn Source>, SourceError>;
+
+/// Begins to download wheels, with the indexes that are declared.
+pub type Download<'a> = &'a dyn Fn(&[IndexSpec], &[Wanted]) -> Result<Downloads, DownloadError>;
+
 /// How the world is reached, where that is needed at all.
 pub struct Reaching<'a> {
     /// Reaches the indexes of a manifest.
     pub connect: Connect<'a>,
-    /// Reaches indexes that are declared elsewhere than in a manifest, beside those that macml knows.
-    pub open: &'a mut dyn FnMut(&[IndexSpec]) -> Result<Box<dyn Source>, SourceError>,
-    /// Begins to download wheels from indexes, by what is declared of them.
-    pub download: &'a dyn Fn(&[IndexSpec], &[Wanted]) -> Result<Downloads, DownloadError>,
+    /// Reaches other indexes.
+    pub open: Open<'a>,
+    /// Begins to download wheels.
+    pub download: Download<'a>,
 }
 
 /// Why nothing could be checked.

@@ -317,7 +317,7 @@ fn several_macs_stand_apart() {
 default on macos-arm64, Python 3.13
   environment   as locked: 16,902 files
   for m1, macOS 14.0 (the floor)
-    libraries     1 image of 1 package load together on macOS 14.0 (m1)
+    libraries     1 image of 1 package loads on macOS 14.0 (m1)
     knowledge     nothing known speaks against it at the floor
   for m5, macOS 27.0 (--on)
     knowledge     condemned there by what is known; 1 known problem there: macml why torch
@@ -495,4 +495,33 @@ fn a_denied_finding_about_the_manifest_fails() {
     let done = done("--deny unknown-rule", vec![whole()], vec![about]);
     assert_eq!((done.outcome.verdict, done.outcome.verdict.code()), (Verdict::Denied, 1));
     assert!(plain(&done, Level::Normal).ends_with("check failed: 1 error, 48 ms\n"));
+}
+
+#[test]
+fn why_a_step_failed_is_annotated_and_told_in_quiet() {
+    let unsure = || {
+        let told = vec![Finding::warning(Code::Undecided, "the index did not answer").into(), known("torch")];
+        vec![whole(), part(Looked::Index, None, Word::Unsure, Sum::Files(58), told)]
+    };
+    let of_unsure = done("", unsure(), Vec::new());
+    assert_eq!(of_unsure.outcome.verdict.code(), 2);
+    let quiet = anstream::adapter::strip_str(&text::errors(&of_unsure, &in_project(&[]))).to_string();
+    assert_eq!(quiet, "warning[undecided]: the index did not answer\n");
+    let text = plain(&of_unsure, Level::Normal);
+    assert!(text.contains("\nindex         unsure: 58 files, 1 note (-v)\n  warning[undecided]: the index"), "{text}");
+    assert!(text.ends_with("\ncheck could not tell: 1 warning, 48 ms\n"), "{text}");
+    let text = github::annotations(&of_unsure, &in_project(&[]), Level::Normal);
+    assert!(text.starts_with("::error file=macml.lock,title=unsure::index: unsure: 58 files"), "{text}");
+    assert!(text.contains("\n::warning file=macml.lock,title=undecided::the index did not answer\n"), "{text}");
+
+    let warned = vec![part(
+        Looked::Libraries,
+        of("default", MAC, Some(FLOOR)),
+        Word::Load,
+        libraries(2, 1),
+        vec![Finding::warning(Code::SeveralOpenmp, "two").into()],
+    )];
+    let strict = done("--strict", warned, Vec::new());
+    let text = github::annotations(&strict, &in_project(&[]), Level::Normal);
+    assert!(text.starts_with("::error title=macml check::check failed: 1 warning (--strict)\n::warning "), "{text}");
 }
