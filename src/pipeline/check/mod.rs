@@ -15,5 +15,5 @@ mod run;
 pub use job::{Job, Locks, Outcome, Subject};
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
 pub use policy::{Judged, Policy, Verdict};
-pub use run::{Error, Reaching, check};
+pub use run::{Download, Error, Open, Reaching, check};
 pub use set::{Declared, File, Mac, NotAMac, Release, Set};
