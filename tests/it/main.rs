@@ -97,6 +97,8 @@ mod facts;
 mod check_facts;
 // What macml reads in uv's locks, against uv and `packaging` (live).
 mod foreign_agreement;
+// `macml check` through the binary.
+mod check_verb;
 // `macml sync` through the binary: environments and trees, what stands against them, kills.
 mod sync;
 // `macml ops`: what is told of torch's operators, what is read of its wheel, and what stands in the way.

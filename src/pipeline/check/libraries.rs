@@ -134,20 +134,13 @@ impl<'a> Lacking<'a> {
             let finding = Finding::warning(CODE, message).hinting("`--wheels` fetches and reads them");
             told.push(Told { package: Some(first.name.clone()), ..finding.into() });
         }
-        if let Some(first) = self.built.first() {
-            let finding = if set.solved_with.is_some() {
-                // What macml locks is wheels only.
-                let mac = set.of.on.as_ref().map(|on| format!("macOS {}", on.mac.macos)).unwrap_or_default();
-                let have = if self.built.len() == 1 { "has" } else { "have" };
-                let message = format!("{} {have} no wheel in the lock that is for {mac}", named(&self.built));
-                Finding::error(Code::NoWheel, message).hinting("declare that macOS in `[target]`, and lock")
-            } else {
-                let are = if self.built.len() == 1 { "is" } else { "are" };
-                let message = format!("{} {are} built from source on each machine", named(&self.built));
-                Finding::warning(CODE, message)
-                    .noting("there is no wheel for this Mac, so that nothing can be said of what will be built")
-                    .hinting("`macml check --prefix DIR` looks at what was built")
-            };
+        // What a lock of macml's lacks for a Mac was told of the lock.
+        if let Some(first) = self.built.first().filter(|_| set.solved_with.is_none()) {
+            let are = if self.built.len() == 1 { "is" } else { "are" };
+            let message = format!("{} {are} built from source on each machine", named(&self.built));
+            let finding = Finding::warning(CODE, message)
+                .noting("there is no wheel for this Mac, so that nothing can be said of what will be built")
+                .hinting("`macml check --prefix DIR` looks at what was built");
             told.push(Told { package: Some(first.name.clone()), ..finding.into() });
         }
         if let (Some(last), Some(first)) = (told.last_mut(), open.first()) {

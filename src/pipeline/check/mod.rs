@@ -26,5 +26,5 @@ pub use libraries::libraries;
 pub use part::{Because, Class, Level, Of, On, Part, Sum, Told, Word};
 pub use policy::{Judged, Policy, Verdict};
 pub use prefix::{Prefix, prefix};
-pub use run::{Error, Reaching, check};
+pub use run::{Download, Error, Open, Reaching, check};
 pub use set::{Declared, File, Mac, NotAMac, Release, Set};

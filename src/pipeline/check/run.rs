@@ -59,14 +59,20 @@ use super::set::File;
 use super::set::Release;
 use super::set::Set;
 
+/// Reaches indexes that are declared elsewhere than in a manifest, beside those that macml knows.
+pub type Open<'a> = &'a mut dyn FnMut(&[IndexSpec]) -> Result<Box<dyn Source>, SourceError>;
+
+/// Begins to download wheels, with the indexes that are declared.
+pub type Download<'a> = &'a dyn Fn(&[IndexSpec], &[Wanted]) -> Result<Downloads, DownloadError>;
+
 /// How the world is reached, where that is needed at all.
 pub struct Reaching<'a> {
     /// Reaches the indexes of a manifest.
     pub connect: Connect<'a>,
-    /// Reaches indexes that are declared elsewhere than in a manifest, beside those that macml knows.
-    pub open: &'a mut dyn FnMut(&[IndexSpec]) -> Result<Box<dyn Source>, SourceError>,
-    /// Begins to download wheels from indexes, by what is declared of them.
-    pub download: &'a dyn Fn(&[IndexSpec], &[Wanted]) -> Result<Downloads, DownloadError>,
+    /// Reaches other indexes.
+    pub open: Open<'a>,
+    /// Begins to download wheels.
+    pub download: Download<'a>,
 }
 
 /// Why nothing could be checked.
@@ -131,7 +137,7 @@ struct Run<'a> {
     job: &'a Job,
     knowledge: std::sync::Arc<Knowledge>,
     wheels: Option<WheelCache>,
-    download: &'a dyn Fn(&[IndexSpec], &[Wanted]) -> Result<Downloads, DownloadError>,
+    download: Download<'a>,
     progress: &'a dyn Progress,
 }
 
@@ -235,11 +241,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn lock(
-        &self,
-        locks: &Locks,
-        open: &mut dyn FnMut(&[IndexSpec]) -> Result<Box<dyn Source>, SourceError>,
-    ) -> Result<Outcome, Error> {
+    fn lock(&self, locks: &Locks, open: Open<'_>) -> Result<Outcome, Error> {
         let Job { on, host, level, .. } = self.job;
         let mut declared = locks.declared.clone();
         // The environment says which Python the lock is to be read for.

@@ -38,10 +38,9 @@ fn the_real_lowest_macos() {
         "14.0",
         &[aside],
         &[
-            "note[macos-above-floor]: `debugpy/attach.dylib` of `debugpy` 1.8.22 is built for macOS 15.0, and the lowest is \
-             14.0",
+            "note[macos-above-floor]: `debugpy/attach.dylib` of `debugpy` 1.8.22 is built for macOS 15.0, later than 14.0",
             "  the wheel is tagged `any`",
-            "  = raise `macos` to 15.0 or take an earlier release of `debugpy`",
+            "  = take an earlier release of `debugpy`, or only Macs with macOS 15.0 or later",
         ],
     );
 }

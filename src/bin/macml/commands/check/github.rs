@@ -4,7 +4,6 @@
 //! `##[` anywhere. Of each severity it shows ten annotations of a step.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -12,6 +11,7 @@ use macml::diag::Finding;
 use macml::diag::Severity;
 use macml::diag::Source;
 use macml::pipeline::check::Class;
+use macml::pipeline::check::Verdict;
 use macml::sys;
 use macml::sys::fs;
 
@@ -61,7 +61,8 @@ pub(super) fn annotations(done: &Done, context: &Context, level: Level) -> Strin
         for told in &part.told {
             add(&mut all, annotation(&told.finding, place(told, outcome, context)), whose.clone());
         }
-        let silent = part.told.iter().all(|told| told.finding.severity == Severity::Note);
+        // Something must say why the step failed.
+        let silent = part.told.iter().all(|told| told.finding.severity != Severity::Error);
         if silent && part.word.class() >= Class::Unsure {
             let message = format!("{}: {}", part.level.as_str(), text::sentence(part, done, context));
             let message = plain(&message);
@@ -70,6 +71,11 @@ pub(super) fn annotations(done: &Done, context: &Context, level: Level) -> Strin
             let one = Annotation { severity: Severity::Error, place, title, message, whose: Vec::new() };
             add(&mut all, one, whose);
         }
+    }
+    if outcome.verdict == Verdict::Strict {
+        let (how, counts) = text::end(done);
+        let (title, message) = ("macml check".to_owned(), format!("{how}{counts}"));
+        all.push(Annotation { severity: Severity::Error, place: None, title, message, whose: Vec::new() });
     }
     let least = match level {
         Level::Quiet => Severity::Error,
@@ -130,11 +136,11 @@ fn lines(all: &[Annotation], context: &Context) -> String {
         for one in some.iter().take(most) {
             text += &command(one, &root);
         }
-        if let Some(more @ 1..) = some.len().checked_sub(most) {
-            let (kind, what) = kind(severity);
-            writeln!(text, "::{kind} title=macml check::{more} more {what}s: the log of this step has them all")
-                .expect("text can be written to a String");
-        }
+        let (kind, what) = kind(severity);
+        let more = some.len().checked_sub(most).filter(|more| *more > 0);
+        text.extend(more.map(|more| {
+            format!("::{kind} title=macml check::{more} more {what}s: the log of this step has them all\n")
+        }));
     }
     text
 }
@@ -160,7 +166,7 @@ fn command(one: &Annotation, root: &Root) -> String {
     if let Some(first) = one.whose.first() {
         let more = one.whose.len() - 1;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        message += &format!("\n({first}{more})");
+        message = format!("{message}\n({first}{more})");
     }
     format!("::{} {}::{}\n", kind(one.severity).0, properties.join(","), data(&message))
 }
@@ -242,9 +248,10 @@ pub(super) fn summarize(done: &Done, context: &Context, printer: &Printer) {
 /// Lays out the summary as Markdown.
 fn summary(done: &Done, context: &Context) -> String {
     let outcome = &done.outcome;
+    let (how, counts) = text::end(done);
     let mut text =
-        format!("### macml {}\n\n| | level | environment | for | result |\n|---|---|---|---|---|\n", text::end(done));
-    for part in outcome.parts.iter().take(MOST_ROWS) {
+        format!("### macml {how}{counts}\n\n| | level | environment | for | result |\n|---|---|---|---|---|\n");
+    text.extend(outcome.parts.iter().take(MOST_ROWS).map(|part| {
         let sign = match part.word.class() {
             Class::Yes => "✅",
             Class::NotLooked => "➖",
@@ -256,11 +263,9 @@ fn summary(done: &Done, context: &Context) -> String {
         let on = on.map(|on| format!("{}, macOS {}", on.mac.chip, on.mac.macos)).unwrap_or_default();
         let result = text::sentence(part, done, context);
         let cells = [sign.to_owned(), part.level.as_str().to_owned(), cell(&env), cell(&on), cell(&result)];
-        text += &format!("| {} |\n", cells.join(" | "));
-    }
-    if let Some(more @ 1..) = outcome.parts.len().checked_sub(MOST_ROWS) {
-        text += &format!("\nand {more} more\n");
-    }
+        format!("| {} |\n", cells.join(" | "))
+    }));
+    text.extend(over(outcome.parts.len()).map(|more| format!("\nand {more} more\n")));
     let of_parts = outcome.parts.iter().flat_map(|part| part.told.iter().map(|told| &told.finding));
     let mut errors: Vec<String> = Vec::new();
     for finding in of_parts.chain(&outcome.findings).filter(|finding| finding.severity == Severity::Error) {
@@ -273,10 +278,13 @@ fn summary(done: &Done, context: &Context) -> String {
         text.push('\n');
     }
     text.extend(errors.iter().take(MOST_ROWS).cloned());
-    if let Some(more @ 1..) = errors.len().checked_sub(MOST_ROWS) {
-        text += &format!("- and {more} more\n");
-    }
+    text.extend(over(errors.len()).map(|more| format!("- and {more} more\n")));
     text + "\n"
+}
+
+/// Says how many of so many have no place in the summary.
+fn over(number: usize) -> Option<usize> {
+    number.checked_sub(MOST_ROWS).filter(|more| *more > 0)
 }
 
 /// Writes a text so that nothing in it is Markdown, HTML or an address: parts of it come from wheels and locks.
@@ -293,13 +301,14 @@ fn cell(text: &str) -> String {
             '\n' | '\t' => escaped.push(' '),
             ' ' | ',' | '-' | '/' => escaped.push(char),
             char if char.is_alphanumeric() => escaped.push(char),
-            char => escaped += &format!("&#{};", u32::from(char)),
+            char => escaped.extend(["&#", &u32::from(char).to_string(), ";"]),
         }
     }
     escaped
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests may look at the world")]
 mod tests {
     use super::*;
 
@@ -331,5 +340,31 @@ mod tests {
         );
         check("\u{202e}x", "&#65533;x");
         assert_eq!(cell(&"x".repeat(1_000)).chars().count(), MOST_TEXT + 1);
+    }
+
+    #[test]
+    fn paths_are_those_of_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["real/sub", "outside"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        for name in ["real/sub/uv.lock", "real/a.lock", "outside/b.lock"] {
+            std::fs::write(at(name), "").unwrap();
+        }
+        std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
+        for root in ["real", "link"] {
+            let root = Root { resolved: sys::resolve(&at(root)).unwrap(), folder: at(root) };
+            let check = |name: &str, expected: Option<&str>| {
+                assert_eq!(root.inside(&at(name)).as_deref(), expected, "{name}");
+            };
+            check("real/sub/uv.lock", Some("sub/uv.lock"));
+            check("link/sub/../a.lock", Some("a.lock"));
+            check("real/../outside/b.lock", None);
+            check("outside/b.lock", None);
+        }
+        let root = Root { resolved: None, folder: at("gone") };
+        assert_eq!(root.inside(&at("gone/x.lock")).as_deref(), Some("x.lock"));
+        assert_eq!(root.inside(&at("gone/../x.lock")), None);
     }
 }

@@ -224,6 +224,11 @@ fn known(name: &str) -> Told {
     }
 }
 
+fn problem(name: &str) -> Told {
+    let finding = Finding::warning(Code::KnownProblem, format!("of {name}"));
+    Told { finding, package: Some(name.parse().unwrap()), path: None }
+}
+
 fn missing(file: usize) -> Told {
     Told {
         finding: Finding::error(Code::LibraryMissing, format!("`torch/lib/{file}.dylib` is not there"))
@@ -245,7 +250,7 @@ fn success_is_short() {
             of("default", MAC, Some(FLOOR)),
             Word::Clean,
             Sum::Releases(58),
-            vec![known("torch"), known("mlx")],
+            vec![problem("torch"), problem("mlx")],
         ),
         part(Looked::Environment, of("tf", Platform::LinuxX86_64, None), Word::Absent, Sum::Nothing, Vec::new()),
         part(Looked::Environment, of("tf", MAC, None), Word::Absent, Sum::Nothing, Vec::new()),
@@ -259,14 +264,16 @@ macml.lock    current, 2 environments, 58 packages
 default on macos-arm64, Python 3.13
   environment   as locked: 16,902 files
   libraries     111 images of 38 packages load together on macOS 14.0 (m1)
-  knowledge     2 known problems at the floor: macml why torch
+  knowledge     2 known problems at the floor
+    warning[known-problem]: of torch
+    warning[known-problem]: of mlx
 tf on linux-x86_64, Python 3.13
   environment   not looked at: there is none; `macml sync --env tf` makes it
   libraries     not looked at: only those of Macs are judged
 tf on macos-arm64, Python 3.13
   environment   not looked at: there is none on this machine; `macml sync --env tf --target DIR --platform macos-arm64` \
          stages one, and `--target DIR` looks at it
-check passed: 1 not looked at, 48 ms
+check passed: 2 warnings, 1 not looked at, 48 ms
 "
     );
 }
@@ -308,7 +315,7 @@ fn several_macs_stand_apart() {
             of("default", MAC, Some(asked)),
             Word::Condemned,
             Sum::Nothing,
-            vec![Finding::error(Code::NewlyKnown, "torch has no GPU there").into(), known("torch")],
+            vec![Finding::error(Code::NewlyKnown, "torch has no GPU there").into(), problem("torch")],
         ),
         environment(Word::AsLocked, Vec::new()),
     ];
@@ -317,12 +324,13 @@ fn several_macs_stand_apart() {
 default on macos-arm64, Python 3.13
   environment   as locked: 16,902 files
   for m1, macOS 14.0 (the floor)
-    libraries     1 image of 1 package load together on macOS 14.0 (m1)
+    libraries     1 image of 1 package loads on macOS 14.0 (m1)
     knowledge     nothing known speaks against it at the floor
   for m5, macOS 27.0 (--on)
-    knowledge     condemned there by what is known; 1 known problem there: macml why torch
+    knowledge     condemned there by what is known; 1 known problem there
       error[newly-known]: torch has no GPU there
-check failed: 1 error, 48 ms
+      warning[known-problem]: of torch
+check failed: 1 error, 1 warning, 48 ms
 ";
     assert!(text.ends_with(expected), "{text}");
 }
@@ -495,4 +503,33 @@ fn a_denied_finding_about_the_manifest_fails() {
     let done = done("--deny unknown-rule", vec![whole()], vec![about]);
     assert_eq!((done.outcome.verdict, done.outcome.verdict.code()), (Verdict::Denied, 1));
     assert!(plain(&done, Level::Normal).ends_with("check failed: 1 error, 48 ms\n"));
+}
+
+#[test]
+fn why_a_step_failed_is_annotated_and_told_in_quiet() {
+    let unsure = || {
+        let told = vec![Finding::warning(Code::Undecided, "the index did not answer").into(), known("torch")];
+        vec![whole(), part(Looked::Index, None, Word::Unsure, Sum::Files(58), told)]
+    };
+    let of_unsure = done("", unsure(), Vec::new());
+    assert_eq!(of_unsure.outcome.verdict.code(), 2);
+    let quiet = anstream::adapter::strip_str(&text::errors(&of_unsure, &in_project(&[]))).to_string();
+    assert_eq!(quiet, "warning[undecided]: the index did not answer\n");
+    let text = plain(&of_unsure, Level::Normal);
+    assert!(text.contains("\nindex         unsure: 58 files, 1 note (-v)\n  warning[undecided]: the index"), "{text}");
+    assert!(text.ends_with("\ncheck could not tell: 1 warning, 48 ms\n"), "{text}");
+    let text = github::annotations(&of_unsure, &in_project(&[]), Level::Normal);
+    assert!(text.starts_with("::error file=macml.lock,title=unsure::index: unsure: 58 files"), "{text}");
+    assert!(text.contains("\n::warning file=macml.lock,title=undecided::the index did not answer\n"), "{text}");
+
+    let warned = vec![part(
+        Looked::Libraries,
+        of("default", MAC, Some(FLOOR)),
+        Word::Load,
+        libraries(2, 1),
+        vec![Finding::warning(Code::SeveralOpenmp, "two").into()],
+    )];
+    let strict = done("--strict", warned, Vec::new());
+    let text = github::annotations(&strict, &in_project(&[]), Level::Normal);
+    assert!(text.starts_with("::error title=macml check::check failed: 1 warning (--strict)\n::warning "), "{text}");
 }

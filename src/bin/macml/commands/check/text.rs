@@ -111,29 +111,24 @@ pub(super) fn sentence(part: &Part, done: &Done, context: &Context) -> String {
     format!("{word}{rest}")
 }
 
-/// Says how it ended, without the time and without colours.
-pub(super) fn end(done: &Done) -> String {
+/// Says how it ended, without the time: in a word or two, and how much of what there was.
+pub(super) fn end(done: &Done) -> (&'static str, String) {
     let outcome = &done.outcome;
     let judged = Judged::of(&outcome.parts, &outcome.findings, done.job.here);
-    let mut counts = Vec::new();
-    if judged.errors > 0 {
-        counts.push(amount::count(judged.errors, "error"));
-    }
-    if judged.warnings > 0 {
-        counts.push(amount::count(judged.warnings, "warning"));
-    }
-    if judged.skipped > 0 {
-        counts.push(format!("{} not looked at", judged.skipped));
-    }
+    let counts = [
+        Some(amount::count(judged.errors, "error")).filter(|_| judged.errors > 0),
+        Some(amount::count(judged.warnings, "warning")).filter(|_| judged.warnings > 0),
+        Some(format!("{} not looked at", judged.skipped)).filter(|_| judged.skipped > 0),
+    ];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
     let how = match outcome.verdict.code() {
-        0 => "passed",
-        2 => "could not tell",
-        _ => "failed",
+        0 => "check passed",
+        2 => "check could not tell",
+        _ => "check failed",
     };
-    match counts.is_empty() {
-        true => format!("check {how}"),
-        false => format!("check {how}: {}", counts.join(", ")),
-    }
+    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    let why = if outcome.verdict == Verdict::Strict { " (--strict)" } else { "" };
+    (how, counts + why)
 }
 
 struct View<'a> {
@@ -156,7 +151,8 @@ impl View<'_> {
         };
         let (word, rest) = self.sentence(part);
         let word = if word.is_empty() { word } else { styled(style, word) };
-        format!("{indent}{name:<WIDTH$}{word}{rest}")
+        let gap = " ".repeat(WIDTH.saturating_sub(name.chars().count()).max(2));
+        format!("{indent}{name}{gap}{word}{rest}")
     }
 
     /// Says what came of a look: the word, where it stands first, and the rest.
@@ -198,18 +194,15 @@ impl View<'_> {
             }
             Sum::Files(files) => amount::many(*files, "file"),
             Sum::Environment { root, files, hashed, digest } => {
-                let mut text = amount::many(*files, "file");
-                if *hashed > 0 {
-                    let all = if hashed == files { "all".to_owned() } else { amount::thousands(*hashed) };
-                    text += &format!(", {all} read whole");
-                }
-                if self.level == Level::Verbose {
-                    text += &format!(", in {}", self.context.shown(root));
-                }
-                match digest {
-                    Some(digest) => format!("{text}, digest sha256:{digest}"),
-                    None => text,
-                }
+                let all = if hashed == files { "all".to_owned() } else { amount::thousands(*hashed) };
+                let verbose = self.level == Level::Verbose;
+                let said = [
+                    Some(amount::many(*files, "file")),
+                    Some(format!("{all} read whole")).filter(|_| *hashed > 0),
+                    Some(format!("in {}", self.context.shown(root))).filter(|_| verbose),
+                    digest.as_ref().map(|digest| format!("digest sha256:{digest}")),
+                ];
+                said.into_iter().flatten().collect::<Vec<_>>().join(", ")
             }
             Sum::Libraries { images, wheels, .. } => {
                 format!("{} of {}", amount::many(*images, "image"), amount::many(*wheels, "package"))
@@ -267,7 +260,13 @@ impl View<'_> {
             Sum::Libraries { .. } => self.amount(part),
             _ => "they".to_owned(),
         };
-        let verb = if loads { "load together" } else { "do not load together" };
+        let one = matches!(part.sum, Sum::Libraries { images: 1, .. });
+        let verb = match (loads, one) {
+            (true, false) => "load together",
+            (true, true) => "loads",
+            (false, false) => "do not load together",
+            (false, true) => "does not load",
+        };
         (String::new(), format!("{amount} {}{mac}{fetched}{notes}", styled(if loads { GOOD } else { BAD }, verb)))
     }
 
@@ -279,19 +278,8 @@ impl View<'_> {
             Some(Because::Asked) => " there",
             None => "",
         };
-        let problems: Vec<&Told> = part.told.iter().filter(|told| told.finding.severity == Severity::Note).collect();
-        let known = match problems.first() {
-            None => None,
-            Some(first) => {
-                let number = amount::count(problems.len(), "known problem");
-                let how = match (&self.done.job.subject, &first.package) {
-                    _ if self.level == Level::Verbose => String::new(),
-                    (Subject::Project { .. }, Some(package)) => format!(": macml why {package}"),
-                    _ => " (-v)".to_owned(),
-                };
-                Some(format!("{number}{there}{how}"))
-            }
-        };
+        let problems = part.told.iter().filter(|told| told.finding.code == Code::KnownProblem).count();
+        let known = (problems > 0).then(|| format!("{}{there}", amount::count(problems, "known problem")));
         match (part.word, known) {
             (Word::Condemned, known) => {
                 let known = known.map(|known| format!("; {known}")).unwrap_or_default();
@@ -306,7 +294,7 @@ impl View<'_> {
     fn about_the_manifest(&self, indent: &str) -> Vec<String> {
         let outcome = &self.done.outcome;
         let source = outcome.manifest.as_ref().map(|source| shown(source, self.context));
-        let findings = outcome.findings.iter().filter(|finding| self.tells(finding));
+        let findings = outcome.findings.iter().filter(|finding| self.tells(finding, Severity::Error));
         findings.map(|finding| indented(indent, &render::finding(finding, source.as_ref()))).collect()
     }
 
@@ -315,9 +303,12 @@ impl View<'_> {
         type Kind<'a> = (Severity, Code, Option<&'a PackageName>);
         let source = self.done.outcome.source.as_ref().map(|source| shown(source, self.context));
         let mut kinds: Vec<(Kind<'_>, Vec<&Told>)> = Vec::new();
-        // Of what was not looked at the line says why.
-        let told = part.told.iter().filter(|_| part.word != Word::Absent || self.level == Level::Verbose);
-        for told in told.filter(|told| self.tells(&told.finding)) {
+        // Why there is no environment says the line.
+        let in_line = usize::from(part.word == Word::Absent && self.level != Level::Verbose);
+        let worst = part.told.iter().map(|told| told.finding.severity).min().unwrap_or(Severity::Error);
+        // What could not be told has its reason in what is no error.
+        let least = if part.word.class() >= Class::Unsure { worst } else { Severity::Error };
+        for told in part.told.iter().skip(in_line).filter(|told| self.tells(&told.finding, least)) {
             let kind = (told.finding.severity, told.finding.code, told.package.as_ref());
             match kinds.iter_mut().find(|(known, _)| *known == kind) {
                 Some((_, all)) => all.push(told),
@@ -339,12 +330,14 @@ impl View<'_> {
         lines
     }
 
-    fn tells(&self, finding: &Finding) -> bool {
-        match self.level {
-            Level::Quiet => finding.severity == Severity::Error,
-            Level::Normal => finding.severity != Severity::Note,
-            Level::Verbose => true,
-        }
+    /// Returns whether a finding is told: those as bad as `least` always.
+    fn tells(&self, finding: &Finding, least: Severity) -> bool {
+        let most = match self.level {
+            Level::Quiet => Severity::Error,
+            Level::Normal => Severity::Warning,
+            Level::Verbose => Severity::Note,
+        };
+        finding.severity <= most.max(least)
     }
 
     /// Says how it ended.
@@ -355,13 +348,8 @@ impl View<'_> {
             2 => WARN,
             _ => BAD,
         };
-        let end = end(self.done);
-        let (how, counts) = end.split_once(':').map_or((&*end, String::new()), |(how, rest)| (how, format!(":{rest}")));
-        let why = match outcome.verdict {
-            Verdict::Strict => " (--strict)",
-            _ => "",
-        };
-        format!("{}{counts}{why}, {}", styled(style, how), amount::duration(outcome.took))
+        let (how, counts) = end(self.done);
+        format!("{}{counts}, {}", styled(style, how), amount::duration(outcome.took))
     }
 }
 

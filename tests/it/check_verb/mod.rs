@@ -1,0 +1,3 @@
+//! `macml check` through the binary.
+
+mod arguments;
