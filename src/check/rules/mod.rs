@@ -6,9 +6,9 @@
 //! Knowledge ─────────┘
 //! ```
 //!
-//! An error is only what is certain: dyld refuses it, or two runtimes meet that are known to crash. Each trouble of the
-//! answer is told by one rule. Many of one kind are one finding, with the first and their number. What the knowledge
-//! excuses is told as a note with the reason.
+//! An error is only what is certain: dyld refuses it, two runtimes meet that are known to crash, or a library meets another
+//! line than the one release that it was built for. Each trouble of the answer is told by one rule. Many of one kind are one
+//! finding, with the first and their number. What the knowledge excuses is told as a note with the reason.
 //!
 //! A rule knows no package by name; those that speak of pairs of packages ask the knowledge for what would fit. The page
 //! of each code is in `diag`, as `macml explain` prints it.

@@ -64,6 +64,16 @@ struct Looking<'a> {
     knowledge: &'a Knowledge,
 }
 
+/// Whether a rule keeps two packages apart of which `other` says what one needs of the other: that says more.
+fn is_of_the_same_pair(rule: &Rule, other: &Rule) -> bool {
+    match (&rule.says, &other.says) {
+        (Says::Conflicts(kept_out), Says::Requires(any_of)) => {
+            other.package == kept_out.name && any_of.iter().any(|release| release.name == rule.package)
+        }
+        _ => false,
+    }
+}
+
 fn about(package: &PackageName, finding: Finding) -> Told {
     Told { finding, package: Some(package.clone()), path: None }
 }
@@ -90,6 +100,8 @@ impl Looking<'_> {
         let binds_here = |hit: &Hit<'_>| self.is_one_mac() && hit.reach == Reach::AtFloor && self.is_forced(hit.rule);
         let (here, lacking): (Vec<_>, Vec<_>) = lacking.into_iter().partition(binds_here);
         condemned.extend(here);
+        let said = |hit: &Hit<'_>| condemned.iter().any(|other| is_of_the_same_pair(hit.rule, other.rule));
+        let condemned: Vec<&Hit<'_>> = condemned.iter().filter(|hit| !said(hit)).collect();
         let mut told: Vec<Told> = condemned.iter().map(|hit| about(&hit.rule.package, self.condemned(hit))).collect();
         let at_mac = |hit: &&Hit<'_>| hit.reach == Reach::AtFloor;
         let known = problems.iter().filter(at_mac);

@@ -100,6 +100,8 @@ fn r06_the_plugin_breaks_tensorflow() {
         "{}",
         text(&known)
     );
+    // Another rule says the same of the pair, and less.
+    one(&known, "known-conflict");
     // Forced by `ignore-rules`, which says so, dyld says no all the same.
     let ignored = ["metal-1.2.0-tf", "metal-dead-for-tf-2.20"].map(str::to_owned).to_vec();
     let forced = forced.locked().but(|set| set.ignored = ignored);
@@ -221,6 +223,9 @@ fn r18_torch_beside_lightgbm() {
     assert_eq!(error.finding.code.as_str(), "several-openmp");
     assert_eq!(error.package.as_ref().unwrap().as_str(), "lightgbm");
     assert!(error.finding.hint.as_ref().unwrap().contains("environments or processes of their own"), "{error:?}");
+    let known = set([torch("2.13.0"), lightgbm(), sklearn()], "14.0").known();
+    let problem = "known problem of `lightgbm` 4.6.0, a crash: It takes Homebrew's OpenMP runtime";
+    check(&known, "clean", Class::Yes, "known-problem", &[problem, "`n_jobs=1`", "= prefer `torch` <2.11"]);
     let part = set([torch("2.13.0"), sklearn()], "14.0").libraries();
     check(&part, "load", Class::Yes, "several-openmp", &["note[several-openmp]: "]);
 }
