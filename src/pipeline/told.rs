@@ -209,3 +209,24 @@ pub(super) fn unknown(knowledge: &Knowledge, held: &[Held], set: &BTreeMap<Packa
     }
     findings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases_beside_others() {
+        let check = |versions: &str, expected: Option<&str>| {
+            let release = Release { name: "numpy".parse().unwrap(), versions: versions.parse().unwrap() };
+            assert_eq!(apart(&release).as_deref(), expected, "{versions}");
+        };
+        check(">=2.4", Some("`numpy` <2.4"));
+        check("<2", Some("`numpy` >=2"));
+        // Whether there is a later one is not known.
+        check("<=1.2.0", None);
+        check(">=2.4,<3", None);
+        check("<2,>=1", None);
+        check("==1.2", None);
+        check("*", None);
+    }
+}

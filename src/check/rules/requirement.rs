@@ -41,3 +41,20 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
     }
     findings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_releases() {
+        let check = |one: &str, other: &str, expected| {
+            assert_eq!(of_one_line(&one.parse().unwrap(), &other.parse().unwrap()), expected, "{one} {other}");
+        };
+        check("2.7.0", "2.7.1", true);
+        check("2.7", "2.7.1", true);
+        check("2", "2.0.3", true);
+        check("2.7.1", "2.8.0", false);
+        check("1.7", "2.7", false);
+    }
+}
