@@ -65,7 +65,8 @@ pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], know
         images: answer.images.len(),
         wheels: installed.len(),
         fetched: (0, 0),
-        unread: (lacking.count(), lacking.bytes()),
+        unread: (lacking.failed.len() + lacking.waiting.len(), lacking.bytes()),
+        without: lacking.built.len(),
     };
     part(word, sum, told)
 }
@@ -136,10 +137,10 @@ impl<'a> Lacking<'a> {
         }
         // What a lock of macml's lacks for a Mac was told of the lock.
         if let Some(first) = self.built.first().filter(|_| set.solved_with.is_none()) {
-            let are = if self.built.len() == 1 { "is" } else { "are" };
-            let message = format!("{} {are} built from source on each machine", named(&self.built));
+            let have = if self.built.len() == 1 { "has" } else { "have" };
+            let message = format!("{} {have} no wheel for this Mac", named(&self.built));
             let finding = Finding::warning(CODE, message)
-                .noting("there is no wheel for this Mac, so that nothing can be said of what will be built")
+                .noting("nothing can be said of what is built from source on each machine")
                 .hinting("`macml check --prefix DIR` looks at what was built");
             told.push(Told { package: Some(first.name.clone()), ..finding.into() });
         }

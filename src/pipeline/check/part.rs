@@ -101,7 +101,7 @@ pub enum Word {
     Stale,
     /// A lock has an answer for the Macs that were asked about; one of another tool could be read.
     Readable,
-    /// It has none.
+    /// It has none, or one that only this machine can use.
     Unfit,
     /// What is locked is still offered.
     Offered,
@@ -174,6 +174,8 @@ pub enum Sum {
         fetched: (usize, u64),
         /// Wheels that were not read, and their bytes where known.
         unread: (usize, u64),
+        /// How many releases have no wheel to read.
+        without: usize,
     },
 }
 

@@ -12,6 +12,9 @@ use super::part::Level;
 use super::part::Part;
 use super::part::Word;
 
+/// What whoever writes a lock is only warned of, and what makes it useless to others: an error unless it is allowed.
+const DENIED: [Code; 1] = [Code::PathOutsideProject];
+
 /// What findings mean.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Policy {
@@ -75,6 +78,8 @@ impl Policy {
             Severity::Error
         } else if self.allow.contains(&finding.code) {
             Severity::Note
+        } else if DENIED.contains(&finding.code) {
+            Severity::Error
         } else {
             finding.severity
         }
@@ -152,7 +157,8 @@ fn is_skipped(part: &Part, here: Option<Platform>) -> bool {
 
 fn no(part: &Part) -> Word {
     match part.word {
-        Word::Readable => Word::Unfit,
+        // It answers what was declared all the same.
+        Word::Readable | Word::Current => Word::Unfit,
         _ => part.level.no(),
     }
 }
@@ -230,7 +236,7 @@ mod tests {
                         let found = (parts[1].word, parts[1].told[0].finding.severity);
                         let expected = match (deny, allow, severity) {
                             (true, _, Error) => (*word, Error),
-                            (true, ..) if *word == Word::Readable => (Word::Unfit, Error),
+                            (true, ..) if matches!(word, Word::Readable | Word::Current) => (Word::Unfit, Error),
                             (true, ..) => (no, Error),
                             (_, true, Error) if *word == Word::Unfit => (Word::Readable, Note),
                             (_, true, Error) => (yes(&parts[1], true), Note),
@@ -269,6 +275,22 @@ mod tests {
         let mut parts = [part(Level::Environment, Word::Differs, &[(CODE, Severity::Error)])];
         policy(&[], &[CODE]).apply(&mut parts, &mut []);
         assert_eq!(parts[0].word, Word::AsRecorded);
+    }
+
+    #[test]
+    fn what_only_this_machine_can_use_is_an_error_until_it_is_allowed() {
+        const OUTSIDE: Code = Code::PathOutsideProject;
+        for (word, found, policy) in [
+            (Word::Current, (Word::Unfit, Severity::Error), policy(&[], &[])),
+            (Word::Readable, (Word::Unfit, Severity::Error), policy(&[OTHER], &[])),
+            (Word::Stale, (Word::Stale, Severity::Error), policy(&[], &[])),
+            (Word::Current, (Word::Current, Severity::Note), policy(&[], &[OUTSIDE])),
+            (Word::Readable, (Word::Readable, Severity::Note), policy(&[], &[OUTSIDE])),
+        ] {
+            let mut parts = [part(Level::Lock, word, &[(OUTSIDE, Severity::Warning)])];
+            policy.apply(&mut parts, &mut []);
+            assert_eq!((parts[0].word, parts[0].told[0].finding.severity), found, "{word:?}");
+        }
     }
 
     #[test]

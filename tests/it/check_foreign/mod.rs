@@ -292,7 +292,7 @@ fn what_is_built_is_told_and_what_has_nothing_is_an_error() {
         [
             "error[lock-unfit]: `free` 1.0: only free-threaded wheels for Python 3.12 <- name = \"free\"",
             "error[lock-unfit]: `intel` 1.0: only Intel wheels <- name = \"intel\"",
-            "error[lock-unfit]: `other` 1.0: no wheel for arm64 Macs <- name = \"other\"",
+            "error[lock-unfit]: `other` 1.0: no wheel for arm64 Macs (its wheels are for `manylinux_2_17_x86_64`, `win_amd64`) <- name = \"other\"",
             &format!(
                 "warning[built-from-source]: `folder` 1.0 is built on each machine (it comes from the folder `vendored`, and {rest}) <- name = \"folder\""
             ),

@@ -28,7 +28,7 @@ fn what_may_be_in_a_wheel_that_was_not_read_is_no_error() {
         ],
     );
     assert_eq!(part.told.len(), 1, "{}", text(&part));
-    let Sum::Libraries { images, wheels, fetched, unread } = part.sum else { panic!("{:?}", part.sum) };
+    let Sum::Libraries { images, wheels, fetched, unread, .. } = part.sum else { panic!("{:?}", part.sum) };
     assert_eq!((images, wheels, fetched, unread), (1, 1, (0, 0), (1, 1 << 20)));
     // A library that is there under another name might be brought by what is left.
     let part = set(reals(&[TENSORFLOW, METAL]), "14.0").unread(&numpy, None).libraries();
@@ -60,7 +60,7 @@ fn a_damaged_wheel_leaves_it_open() {
 fn what_has_no_wheel() {
     let whole = || wheel("a-1.0-cp311-cp311-macosx_12_0_arm64").with(module("a/_x.so"));
     let others = set([whole()], "14.0").built("b", "1.0").built("c", "2.0");
-    let built = "warning[wheel-unread]: `b`, `c` are built from source on each machine";
+    let built = "warning[wheel-unread]: `b`, `c` have no wheel for this Mac";
     check(&others.libraries(), "unread", Class::NotLooked, "wheel-unread", &[built, "nothing can be said"]);
     // What a lock of macml's lacks for a Mac is told of the lock.
     let part = others.locked().asked().libraries();

@@ -1,3 +1,6 @@
 //! `macml check` through the binary.
 
 mod arguments;
+mod live;
+mod loading;
+mod meaning;

@@ -20,7 +20,7 @@ use crate::support::project::Run;
 use crate::support::python::python;
 
 /// Returns the variables that all of these runs share: one cache, this machine's Python, and the way to the network.
-fn vars() -> Vec<(String, String)> {
+pub(crate) fn vars() -> Vec<(String, String)> {
     let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("live-sync");
     let mut vars: Vec<(String, String)> =
         std::env::vars().filter(|(name, _)| name.to_ascii_lowercase().ends_with("_proxy")).collect();
@@ -29,14 +29,14 @@ fn vars() -> Vec<(String, String)> {
     vars
 }
 
-fn run(project: &Project, words: &[&str]) -> Run {
+pub(crate) fn run(project: &Project, words: &[&str]) -> Run {
     let vars = vars();
     let vars: Vec<(&str, &str)> = vars.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     project.run_with(&vars, words)
 }
 
 #[track_caller]
-fn good(project: &Project, words: &[&str]) -> String {
+pub(crate) fn good(project: &Project, words: &[&str]) -> String {
     let run = run(project, words);
     assert_eq!(run.code, 0, "{words:?}\n{}{}", run.stdout, run.stderr);
     run.stdout

@@ -2,7 +2,7 @@
 
 mod failing;
 mod kills;
-mod live;
+pub(crate) mod live;
 mod mac;
 mod staging;
 mod wheels;

@@ -128,6 +128,9 @@ struct ReportedPart {
     /// Wheels that were not read.
     #[serde(skip_serializing_if = "Option::is_none")]
     unread: Option<Wheels>,
+    /// How many packages have no wheel to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    without_wheel: Option<usize>,
     /// What is to be said, the worst first.
     findings: Vec<PartFinding>,
     /// How long it took, in seconds.
@@ -259,6 +262,7 @@ impl ReportedPart {
             images: None,
             fetched: None,
             unread: None,
+            without_wheel: None,
             findings: part.told.iter().map(|told| PartFinding::new(told, done, context)).collect(),
             seconds: part.took.as_secs_f64(),
         };
@@ -272,12 +276,13 @@ impl ReportedPart {
                 reported.files_read = Some(*hashed);
                 reported.digest = digest.as_ref().map(ToString::to_string);
             }
-            Sum::Libraries { images, wheels, fetched, unread } => {
+            Sum::Libraries { images, wheels, fetched, unread, without } => {
                 let some = |(wheels, bytes): (usize, u64)| Some(Wheels { wheels, bytes });
                 reported.images = Some(*images);
                 reported.packages = Some(*wheels);
                 reported.fetched = some(*fetched);
                 reported.unread = some(*unread);
+                reported.without_wheel = Some(*without);
             }
         }
         reported

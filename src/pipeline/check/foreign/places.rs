@@ -1,5 +1,6 @@
 //! Where wheels of a lock of another tool are found: its indexes under names, its files by address or path. Pure.
 
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -125,6 +126,25 @@ impl Places {
             Origin::Path(path) => Some(in_folder(Path::new(path))),
             Origin::Repository { .. } | Origin::Folder { .. } => None,
         }
+    }
+
+    /// Returns whether a path leads out of the folder of the lock, by its words alone.
+    pub(super) fn is_outside(&self, path: &Path) -> bool {
+        let Ok(rest) = path.strip_prefix(&self.folder) else { return true };
+        let mut depth = 0_i32;
+        rest.components().any(|part| {
+            depth += match part {
+                Component::ParentDir => -1,
+                Component::Normal(_) => 1,
+                _ => 0,
+            };
+            depth < 0
+        })
+    }
+
+    /// Returns a path from the folder of the lock, where it begins there.
+    pub(super) fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
+        path.strip_prefix(&self.folder).unwrap_or(path).display()
     }
 }
 

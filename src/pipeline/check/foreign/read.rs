@@ -163,6 +163,12 @@ impl Reading<'_> {
         match &selected.taken {
             Taken::Wheel(wheel) => {
                 let Some(place) = self.places.of_wheel(&release.origin, wheel) else { return (None, None) };
+                if let Place::Path(path) = &place
+                    && self.places.is_outside(path)
+                {
+                    let path = self.places.shown(path).to_string();
+                    self.tell_at(told::outside(name, version, &path), name, release);
+                }
                 let (wheel, sha256, size) = (wheel.file.clone(), wheel.sha256, wheel.size);
                 let find = match &place {
                     Place::Index(_) => Find::Listed(self.places.indexes_of(&release.origin), wheel.clone(), sha256),
@@ -175,15 +181,24 @@ impl Reading<'_> {
             // The project itself.
             Taken::Source(None) if self.lock.members.contains(name) => (None, None),
             Taken::Source(None) => {
+                // Beside a lock there may well be another folder of the same repository.
+                if let Origin::Folder { path, .. } = &release.origin
+                    && Path::new(path).is_absolute()
+                    && self.places.is_outside(Path::new(path))
+                {
+                    self.tell_at(told::outside(name, version, path), name, release);
+                }
                 self.tell_at(told::built_here(release), name, release);
                 (None, None)
             }
             Taken::Source(Some(unfit)) => {
-                self.tell_at(whom.built(name, version, unfit), name, release);
+                let finding = whom.built(name, version, unfit);
+                self.tell_at(told::there_are(finding, release, unfit), name, release);
                 (None, None)
             }
             Taken::Nothing(unfit) => {
-                self.tell_at(whom.nothing(name, version, unfit), name, release);
+                let finding = whom.nothing(name, version, unfit);
+                self.tell_at(told::there_are(finding, release, unfit), name, release);
                 (None, None)
             }
             Taken::Project => (None, None),

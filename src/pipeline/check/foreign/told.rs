@@ -1,5 +1,6 @@
 //! What is told of a lock of another tool, each with its line.
 
+use std::collections::BTreeSet;
 use std::collections::HashSet;
 use std::path::Path;
 use std::path::PathBuf;
@@ -23,6 +24,9 @@ use crate::resolve::candidate::Unfit;
 
 /// Of so many requirements with one shortcoming each is told by itself.
 const EACH: usize = 3;
+
+/// So many platforms are named that a release has wheels for.
+const PLATFORMS: usize = 6;
 
 impl Part {
     /// Adds what is to be said; an error makes the lock unfit.
@@ -118,6 +122,26 @@ impl Whom<'_> {
         Finding::warning(Code::BuiltFromSource, message)
             .noting(format!("{why}, and nothing can be said of the libraries that building makes"))
     }
+}
+
+/// Says for which platforms there are wheels, where there is none for Macs.
+pub(super) fn there_are(finding: Finding, release: &Release, unfit: &Unfit) -> Finding {
+    let Unfit::OnlyOtherPlatforms { .. } = unfit else { return finding };
+    let tags: BTreeSet<&str> = release.wheels.iter().flat_map(|wheel| wheel.file.platform_tags()).collect();
+    let named: Vec<String> = tags.iter().take(PLATFORMS).map(|tag| format!("`{tag}`")).collect();
+    match tags.len().checked_sub(PLATFORMS) {
+        None | Some(0) if named.is_empty() => finding,
+        None | Some(0) => finding.noting(format!("its wheels are for {}", named.join(", "))),
+        Some(more) => finding.noting(format!("its wheels are for {} and {more} more", named.join(", "))),
+    }
+}
+
+/// Says that a file or folder is in nobody else's reach.
+pub(super) fn outside(name: &PackageName, version: Option<&Version>, path: &str) -> Finding {
+    let message = format!("{} comes from `{path}`, outside the project", named(name, version));
+    Finding::warning(Code::PathOutsideProject, message)
+        .noting("the lock works only where this is")
+        .hinting("keep it inside the project")
 }
 
 /// Says that what a release is made of is not a file; nothing where nobody needs to know.

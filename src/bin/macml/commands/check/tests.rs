@@ -151,7 +151,7 @@ fn part(level: Looked, of: Option<Of>, word: Word, sum: Sum, told: Vec<Told>) ->
 }
 
 fn libraries(images: usize, wheels: usize) -> Sum {
-    Sum::Libraries { images, wheels, fetched: (0, 0), unread: (0, 0) }
+    Sum::Libraries { images, wheels, fetched: (0, 0), unread: (0, 0), without: 0 }
 }
 
 fn done(line: &str, parts: Vec<Part>, findings: Vec<Finding>) -> Done {
@@ -337,7 +337,7 @@ check failed: 1 error, 1 warning, 48 ms
 
 #[test]
 fn what_was_not_read_says_how() {
-    let unread = Sum::Libraries { images: 0, wheels: 28, fetched: (0, 0), unread: (12, 412_000_000) };
+    let unread = Sum::Libraries { images: 0, wheels: 28, fetched: (0, 0), unread: (12, 412_000_000), without: 0 };
     let parts =
         || vec![part(Looked::Libraries, of("uv.lock", MAC, Some(FLOOR)), Word::Unread, unread.clone(), Vec::new())];
     let text = plain(&done("--lock uv.lock", parts(), Vec::new()), Level::Normal);
@@ -348,6 +348,16 @@ fn what_was_not_read_says_how() {
     assert!(strict.ends_with("check failed: 1 not looked at (--strict), 48 ms\n"), "{strict}");
     let asked = plain(&done("--lock uv.lock --wheels", parts(), Vec::new()), Level::Normal);
     assert!(asked.contains("12 of 40 wheels could not be read\n"), "{asked}");
+    // What has no wheel is nothing that could be fetched.
+    for (unread, without, said) in [
+        ((0, 0), 1, "1 of 29 packages has no wheel to read\n"),
+        ((1, 0), 2, "1 of 29 wheels was never read: `--wheels` fetches it; 2 of 31 packages have no wheel to read\n"),
+    ] {
+        let sum = Sum::Libraries { images: 0, wheels: 28, fetched: (0, 0), unread, without };
+        let parts = vec![part(Looked::Libraries, of("uv.lock", MAC, Some(FLOOR)), Word::Unread, sum, Vec::new())];
+        let text = plain(&done("--lock uv.lock", parts, Vec::new()), Level::Normal);
+        assert!(text.contains(&format!("not looked at: {said}")), "{text}");
+    }
 }
 
 #[test]

@@ -63,6 +63,7 @@ pub(super) fn text(done: &Done, context: &Context, level: Level) -> String {
                 macs.push(on);
             }
         }
+        macs.sort_by_key(|on| on.because);
         let several = macs.len() > 1;
         for part in group.iter().filter(|part| !several || on(part).is_none()) {
             lines.push(view.line("  ", part));
@@ -230,17 +231,23 @@ impl View<'_> {
 
     /// Says what was not read, and what reads it.
     fn unread(&self, part: &Part) -> String {
-        let Sum::Libraries { wheels, unread: (unread, bytes), .. } = &part.sum else {
+        let Sum::Libraries { wheels, unread: (unread, bytes), without, .. } = &part.sum else {
             return "not every wheel was read".to_owned();
         };
         let all = wheels + unread;
-        let were = if *unread == 1 { "was" } else { "were" };
-        if self.done.job.wheels {
-            return format!("{unread} of {} could not be read", amount::count(all, "wheel"));
-        }
         let size = if *bytes > 0 { format!(", {}", Bytes(*bytes)) } else { String::new() };
-        let them = if *unread == 1 { "it" } else { "them" };
-        format!("{unread} of {} {were} never read: `--wheels` fetches {them}{size}", amount::count(all, "wheel"))
+        let (were, them) = if *unread == 1 { ("was", "it") } else { ("were", "them") };
+        let have = if *without == 1 { "has" } else { "have" };
+        let wheels = amount::count(all, "wheel");
+        let said = [
+            (*unread > 0).then(|| match self.done.job.wheels {
+                true => format!("{unread} of {wheels} could not be read"),
+                false => format!("{unread} of {wheels} {were} never read: `--wheels` fetches {them}{size}"),
+            }),
+            (*without > 0)
+                .then(|| format!("{without} of {} {have} no wheel to read", amount::count(all + without, "package"))),
+        ];
+        said.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// Says how libraries go together, with the word in the middle.
