@@ -63,6 +63,7 @@ pub(super) fn text(done: &Done, context: &Context, level: Level) -> String {
                 macs.push(on);
             }
         }
+        macs.sort_by_key(|on| on.because);
         let several = macs.len() > 1;
         for part in group.iter().filter(|part| !several || on(part).is_none()) {
             lines.push(view.line("  ", part));
@@ -92,6 +93,10 @@ pub(super) fn errors(done: &Done, context: &Context) -> String {
             lines.push(format!("{}: {}{of}: {}", styled(BAD, "error"), part.level.as_str(), spaced(part.word)));
         }
         lines.extend(findings);
+    }
+    if lines.is_empty() && done.outcome.verdict.code() != 0 {
+        let (how, counts) = end(done);
+        lines.push(format!("{}: {how}{counts}", styled(BAD, "error")));
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
@@ -166,6 +171,9 @@ impl View<'_> {
             Word::Absent => ("not looked at".to_owned(), format!(": {}", self.absent(part))),
             Word::NotForMacs => ("not looked at".to_owned(), ": only those of Macs are judged".to_owned()),
             Word::Load | Word::DoNotLoad => return self.libraries(part, &notes),
+            Word::Unsure if matches!(part.sum, Sum::Libraries { unread: (1.., _), .. }) => {
+                ("unsure".to_owned(), format!(": {}{notes}", self.unread(part)))
+            }
             Word::Unread => ("not looked at".to_owned(), format!(": {}{notes}", self.unread(part))),
             Word::Clean | Word::Condemned => return (String::new(), self.knowledge(part)),
             word => {
