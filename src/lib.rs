@@ -37,8 +37,15 @@
 //! Generation or folder -> Subject -> probes -> Verdict -> Record in .macml/
 //! ```
 //!
-//! To come: the verb over [`check`] (do its libraries load on that Mac: findings), then `doctor`, which looks at everything
-//! at once.
+//! All of it is held together without a Mac by [`pipeline::check`]: does the lock answer macml.toml, has the environment the
+//! locked files, would dyld load its libraries together, is anything known against its releases. What dyld would say is told
+//! by [`check`] from facts that are read once of each wheel; locks of other tools and anybody's folders are judged alike.
+//!
+//! ```text
+//! macml.lock, a lock of another tool, a folder -> Set for each Mac -> facts of its wheels -> Parts -> Verdict
+//! ```
+//!
+//! To come: `doctor`, which looks at everything at once.
 //!
 //! # Modules in order
 //!
@@ -66,7 +73,7 @@
 //! | [`install`] | stage 5, from wheels to files: judging, unpacking once, planning and linking a tree |
 //! | [`cache`] | everything below the cache folder together: how much it is, what of it goes |
 //! | [`environment`] | environments on disk: generations, the link to the one that counts, their stamp, who is trusted |
-//! | [`check`] | stage 6, will the libraries of an environment load together: told from their files |
+//! | [`check`] | stage 6, proof from files: facts of wheels, what dyld says of their libraries together, what is in a tree; its verb is [`pipeline::check`] |
 //! | [`verify`] | stage 7, does the GPU compute right: probes in child processes, and what their answers mean |
 //! | [`mod@bench`] | how fast it is: measured in a child process, kept, compared, drawn |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
@@ -95,7 +102,7 @@
 //! | --- | --- | --- |
 //! | `macml.toml` | people (`macml add` is to come) | [`manifest`] |
 //! | `macml.lock` | [`lock`], whole or not at all | [`lock`]; later stages need nothing else |
-//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata and torch's table of operators for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes; [`check`]: facts of libraries | the same, and [`cache`], which tidies; losing it costs time only |
+//! | `~/.cache/macml/` | [`index`]: pages with their freshness, metadata and torch's table of operators for good, wheels until they are unpacked; [`install`]: unpacked wheels; [`matrix`]: cells; [`python`]: what interpreters said; [`verify`]: native probes; [`check`]: facts of wheels in `facts-v1/`, by sha256 | the same, and [`cache`], which tidies; losing it costs time only |
 //! | `~/.config/macml/config.toml` | people: mirrors, certificates, defaults | [`index`], through the binary |
 //! | `schema/*.json` | a test, from the types | editors, and programs that read our files |
 //! | `.macml/`, `.venv` | [`environment`]: generations, and the link to the one that counts | Python, editors, shells |

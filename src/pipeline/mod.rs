@@ -1,6 +1,9 @@
 //! The order of the stages, once, readable from top to bottom.
 //!
 //! Plain data and an index go in, an outcome as data comes out. Nothing here knows of flags, colours or terminals.
+//!
+//! Locking is on this page; what begins from a lock has one of its own: [`sync`] builds it, [`bundle`] takes it along,
+//! [`check`] proves it from files, [`verify`] on the device, [`ops`] tells which operators it has there.
 
 mod arriving;
 pub mod bundle;

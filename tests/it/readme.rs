@@ -3,21 +3,23 @@
 //! A transcript is a fenced block after `<!-- transcript: NAME -->`. Its first line is `$ ` and the command as people type
 //! it; the rest is everything that the command prints, standard output and standard error as they come, or its first lines
 //! where the last that is shown is `…`. Times, sizes of downloads, rounding errors and the name of the processor are compared
-//! by their shape only. `MACML_WRITE_README=1 MACML_LIVE=1 cargo test readme` writes them anew; that of `macml verify` is run
+//! by their shape only, and what was downloaded not at all. `MACML_WRITE_README=1 MACML_LIVE=1 cargo test readme` writes them anew; that of `macml verify` is run
 //! and written by `live_native`, where its torch and the probe for it are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
 use macml::pipeline::check::Word;
 
 use crate::support::real;
+use crate::uv_agreement::install_uv;
 
 const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
 
 /// The commands that are shown, by the name of their transcript, as words after `macml`.
-const SHOWN: [(&str, &str); 12] = [
+const SHOWN: [(&str, &str); 14] = [
+    (UV, "check --lock uv.lock --macos 14.0 --wheels"),
     ("lock", "lock"),
     ("tensorflow", "-C examples/tensorflow lock"),
     ("why", "-C examples/tensorflow why tensorflow-metal"),
@@ -30,7 +32,23 @@ const SHOWN: [(&str, &str); 12] = [
     (VERIFY, "verify --prefix torch --device cpu --native --python"),
     ("ops", "ops linalg_svd linalg_eig"),
     ("ops-compare", "ops --torch 2.13.0 --compare 2.15.0"),
+    ("check", "check --target target/mlx-for-mac --full"),
 ];
+
+/// The one that looks at a lock of uv, which names the addresses of an index and so is made where it is needed.
+const UV: &str = "uv";
+
+/// The project of that lock: what anybody would write who wants TensorFlow on a Mac's GPU, as it is answered on one day.
+const UV_PROJECT: &str = r#"[project]
+name = "training"
+version = "0.1.0"
+requires-python = ">=3.11,<3.13"
+dependencies = ["tensorflow", "tensorflow-metal"]
+
+[tool.uv]
+environments = ["sys_platform == 'darwin' and platform_machine == 'arm64'"]
+exclude-newer = "2026-11-30T00:00:00Z"
+"#;
 
 /// The one that takes a torch and minutes of compiling.
 const VERIFY: &str = "verify";
@@ -82,11 +100,23 @@ fn without_device(line: &str) -> String {
     format!("{before} on cpu (NAME), {after}")
 }
 
+/// Leaves out what had to be fetched, which depends on what was read before.
+fn without_fetched(line: &str) -> String {
+    let Some((before, rest)) = line.split_once(" fetched (") else { return line.to_owned() };
+    let Some((before, wheels)) = before.rsplit_once(", ") else { return line.to_owned() };
+    match (wheels.split_once(' '), rest.split_once(')')) {
+        (Some((number, "wheel" | "wheels")), Some((_, after))) if number.parse::<usize>().is_ok() => {
+            format!("{before}{after}")
+        }
+        _ => line.to_owned(),
+    }
+}
+
 /// Replaces what differs from run to run: durations, how much had to be fetched, and how far off numbers were.
 fn normalized(text: &str) -> String {
     let mut words = Vec::new();
     for line in text.lines() {
-        let line = without_device(line);
+        let line = without_fetched(&without_device(line));
         let mut line: Vec<&str> = line.trim_end().split(' ').collect();
         for at in 0..line.len() {
             let number =
@@ -178,8 +208,23 @@ fn transcripts_are_real() {
         }
     }
     let here = SHOWN.iter().filter(|(name, _)| *name != VERIFY);
-    let seen: Vec<(&str, String)> = here.map(|(name, words)| (*name, run(words))).collect();
+    let printed = |name: &str, words: &str| match name {
+        UV => run_in(&project_of_uv(), &[], words),
+        _ => run(words),
+    };
+    let seen: Vec<(&str, String)> = here.map(|(name, words)| (*name, printed(name, words))).collect();
     hold(&seen);
+}
+
+/// Locks the project with uv, and returns its folder.
+fn project_of_uv() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme-uv");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("pyproject.toml"), UV_PROJECT).unwrap();
+    let mut lock = Command::new(install_uv());
+    lock.args(["lock", "--no-config", "--quiet"]).current_dir(&folder).env("UV_PYTHON_DOWNLOADS", "never");
+    assert!(lock.status().unwrap().success(), "{lock:?}");
+    folder
 }
 
 /// Holds the transcript of `macml verify` to a real run, in the environment with torch that `live_native` asks; `cache` has
@@ -235,6 +280,9 @@ fn only_what_is_the_machine_s_is_overlooked() {
     check("macml.lock unchanged, 14 ms", "macml.lock unchanged, 1.20 s", true);
     check("fetched 3.4 MB (2 s)", "fetched 12 kB (900 ms)", true);
     check("macml.lock unchanged, 14 ms", "macml.lock written, 14 ms", false);
+    check("go, 33 wheels fetched (279.4 MB), 1 note", "go, 1 wheel fetched (2 kB), 1 note", true);
+    check("go, 33 wheels fetched (279.4 MB), 1 note", "go, 1 note", true);
+    check("go, 33 wheels fetched (279.4 MB), 1 note", "go, 2 notes", false);
     check("torch 2.14.1", "torch 2.14.2", false);
     check("macOS 14.0", "macOS 13.0", false);
     check("18 packages, Python 3.11.2, 1 s", "18 packages, Python 3.11.14, 2 s", true);

@@ -112,8 +112,10 @@ pub struct Look<'a> {
     pub level: contents::Level,
     /// Unpacked wheels.
     pub cache: Option<&'a WheelCache>,
-    /// What puts it right, as a hint.
+    /// What puts it right where packages are others, as a hint.
     pub remedy: &'a str,
+    /// What puts single files right, as a hint.
+    pub files: &'a str,
 }
 
 /// An environment that was looked at.
@@ -234,6 +236,14 @@ fn remedy(env: &str) -> String {
     }
 }
 
+/// Says what builds an environment anew of which single files are others: syncing looks at no single file.
+fn remedy_of_files(env: &str) -> String {
+    match env {
+        "default" => "`macml env remove default` and then `macml sync` build it anew".to_owned(),
+        env => format!("`macml env remove {env}` and then `macml sync --env {env}` build it anew"),
+    }
+}
+
 /// Takes a tree that was staged, of one of the named environments, or of any where none is named.
 ///
 /// # Errors
@@ -287,7 +297,12 @@ impl Found {
         }
         // Wheels for another Python have other files throughout.
         let level = if other { contents::Level::Names } else { level };
-        let mut environment = environment(&of(entry), &self.tree, &wanted, &Look { level, cache, remedy: &remedy })?;
+        let files = match self.form {
+            Form::Built => remedy_of_files(&self.env),
+            Form::Staged => remedy.clone(),
+        };
+        let look = Look { level, cache, remedy: &remedy, files: &files };
+        let mut environment = environment(&of(entry), &self.tree, &wanted, &look)?;
         environment.part.put_first(own);
         Ok(environment)
     }
@@ -324,7 +339,7 @@ impl Part {
 pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Result<Environment, FsError> {
     let begun = Instant::now();
     let contents = contents::look(tree, wanted, look.level, look.cache)?;
-    let mut told = differences(&contents, wanted, look.remedy);
+    let mut told = differences(&contents, wanted, look);
     told.extend(unsure(&contents));
     told.sort_by_key(|one| one.finding.severity);
     let unreadable = contents.unsure.iter().any(|one| matches!(one, Unsure::Unreadable { .. }));
@@ -342,7 +357,7 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
 
 /// Says of each difference what it is. Of a package that is not there, or is of another release, no file is as locked,
 /// which is not told of each.
-fn differences(contents: &Contents, wanted: &Wanted, remedy: &str) -> Vec<Told> {
+fn differences(contents: &Contents, wanted: &Wanted, look: &Look<'_>) -> Vec<Told> {
     let all = &contents.differences;
     let is_other = |what: &What| matches!(what, What::NotInstalled { .. } | What::OtherVersion { .. });
     let others = all.iter().filter(|one| is_other(&one.what)).filter_map(|one| one.package.as_ref());
@@ -351,10 +366,10 @@ fn differences(contents: &Contents, wanted: &Wanted, remedy: &str) -> Vec<Told> 
         let is_file = matches!(one.what, What::Missing { .. } | What::Changed { .. });
         is_file && one.package.as_ref().is_some_and(|name| others.contains(name))
     };
-    all.iter().filter(|one| !follows(one)).map(|one| difference(one, wanted, remedy)).collect()
+    all.iter().filter(|one| !follows(one)).map(|one| difference(one, wanted, look)).collect()
 }
 
-fn difference(one: &Difference, wanted: &Wanted, remedy: &str) -> Told {
+fn difference(one: &Difference, wanted: &Wanted, &Look { remedy, files: of_files, .. }: &Look<'_>) -> Told {
     let locked = one.package.as_ref().and_then(|name| wanted.packages.iter().find(|locked| locked.name == *name));
     let whose = match (&one.package, locked) {
         (_, Some(locked)) => format!(" of `{}` {}", locked.name, locked.version),
@@ -362,19 +377,19 @@ fn difference(one: &Difference, wanted: &Wanted, remedy: &str) -> Told {
         (None, None) => String::new(),
     };
     let name = one.package.as_ref().map(|name| format!("`{name}`")).unwrap_or_default();
-    let add = || format!("put it into `macml.toml` if it is needed, else move it away; {remedy}");
     let (code, message, hint) = match &one.what {
         What::NotInstalled { locked } => {
             (Code::PackageNotInstalled, format!("{name} {locked} is locked, and is not there"), remedy.to_owned())
         }
         What::NotLocked { found } => {
-            (Code::PackageNotLocked, format!("{name} {found} is there, and is not locked"), add())
+            let hint = format!("put it into `macml.toml` if it is needed; {remedy}, without it else");
+            (Code::PackageNotLocked, format!("{name} {found} is there, and is not locked"), hint)
         }
         What::OtherVersion { found, locked } => {
             let message = format!("{name} {found} is there, and {locked} is locked");
             (Code::PackageOtherVersion, message, remedy.to_owned())
         }
-        What::Missing { path } => (Code::FileMissing, format!("`{path}`{whose} is gone"), remedy.to_owned()),
+        What::Missing { path } => (Code::FileMissing, format!("`{path}`{whose} is gone"), of_files.to_owned()),
         What::Changed { path, how } => {
             let how = match how {
                 How::Size { expected, found } => format!("has {found} bytes instead of {expected}"),
@@ -383,12 +398,13 @@ fn difference(one: &Difference, wanted: &Wanted, remedy: &str) -> Told {
                 How::NotExecutable => "can no longer be run".to_owned(),
                 How::Respelled { found } => format!("is called `{found}`"),
             };
-            (Code::FileChanged, format!("`{path}`{whose} {how}"), remedy.to_owned())
+            (Code::FileChanged, format!("`{path}`{whose} {how}"), of_files.to_owned())
         }
         What::Extra { path, files } => {
             let many = if *files == 1 { String::new() } else { format!(", with {files} files") };
             let near = one.package.as_ref().map(|_| format!(", in a folder{whose}")).unwrap_or_default();
-            (Code::FileExtra, format!("`{path}` is of no locked package{near}{many}"), add())
+            let hint = "move it away, or put the package that it is of into `macml.toml`".to_owned();
+            (Code::FileExtra, format!("`{path}` is of no locked package{near}{many}"), hint)
         }
     };
     let path = one.what.path().map(str::to_owned);

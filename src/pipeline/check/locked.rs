@@ -1,5 +1,6 @@
 //! The project's own lock: whether it answers macml.toml, and the sets that it has for each Mac that is judged for.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -115,7 +116,7 @@ pub fn read(source: &Source, connect: Connect<'_>, progress: &dyn Progress) -> R
     source.only.iter().try_for_each(|name| pipeline::env(all, name).map(drop))?;
     let named = |env: &&EnvSpec| source.only.is_empty() || source.only.contains(&env.name);
     let envs: Vec<EnvSpec> = all.iter().filter(named).cloned().collect();
-    let mut told: Vec<Told> = project.findings.iter().cloned().map(Told::from).collect();
+    let mut told: Vec<Told> = Vec::new();
     let mut lockfile = None;
     match lock::read(&folder.join(LOCK_NAME))? {
         ReadOutcome::Absent => told.push(missing().into()),
@@ -145,11 +146,18 @@ pub fn read(source: &Source, connect: Connect<'_>, progress: &dyn Progress) -> R
         level: Level::Lock,
         of: None,
         word: if told.iter().any(|one| stale.contains(&one.finding.code)) { Word::Stale } else { Word::Current },
-        sum: lockfile.as_ref().map_or(Sum::Nothing, |lock| Sum::Releases(lock.packages.len())),
+        sum: lockfile.as_ref().map_or(Sum::Nothing, |lock| Sum::Releases(releases(lock, &source.only))),
         told,
         took: begun.elapsed(),
     };
     Ok(Locked { project, folder, lockfile, part })
+}
+
+/// Counts the releases that are locked for some environments, or for all where none is named.
+fn releases(lock: &Lockfile, only: &[String]) -> usize {
+    let envs = lock.envs.iter().filter(|env| only.is_empty() || only.contains(&env.name));
+    let each = envs.flat_map(|env| &env.packages).map(|one| (&one.name, &one.version, &one.origin));
+    each.collect::<BTreeSet<_>>().len()
 }
 
 fn job(source: &Source) -> Job {

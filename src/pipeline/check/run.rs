@@ -211,7 +211,7 @@ impl Run<'_> {
         Ok(Outcome {
             lock: Some(lock_path),
             parts,
-            findings: Vec::new(),
+            findings: locked.project.findings.clone(),
             manifest: Some(source.clone()),
             source: Some(source),
             lines,

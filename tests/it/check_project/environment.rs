@@ -286,7 +286,7 @@ fn what_came_by_hand() {
     ];
     assert_eq!(told(&environment.part), expected);
     assert_eq!(environment.part.word.class(), Class::No);
-    assert!(environment.part.told[1].finding.hint.as_ref().unwrap().starts_with("put it into `macml.toml`"));
+    assert!(environment.part.told[1].finding.hint.as_ref().unwrap().starts_with("move it away, or put the package"));
     assert_eq!(touched(&environment), ["gpu", "hand", "native"]);
     let all = mac.read(&environment);
     let images = |at: usize| all[at].facts.images.iter().map(|image| image.path.as_str()).collect::<Vec<_>>();
@@ -366,7 +366,7 @@ fn what_cannot_be_read_is_not_sure() {
     let tree = Tree { maker: Maker::Other, ..mac.found.tree.clone() };
     fs::remove_file(mac.path("mods/sub/one.py")).unwrap();
     std::os::unix::fs::symlink("one.py", mac.path("mods/sub/one.py")).unwrap();
-    let look = Look { level: Level::Times, cache: None, remedy: "install it anew" };
+    let look = Look { level: Level::Times, cache: None, remedy: "install it anew", files: "that file" };
     let environment = environment::environment(&of, &tree, &wanted, &look).unwrap();
     assert_eq!((environment.part.word, environment.part.word.class()), (Word::Unsure, Class::Unsure));
     let one = &environment.part.told[0];
@@ -453,7 +453,7 @@ fn the_environment_at_the_link() {
     fs::write(here.site().join("mods/sub/one.py"), "one = 2\n").unwrap();
     let environment = one.judge(lock, Level::Times, Some(&cache)).unwrap();
     assert!(told(&environment.part)[0].starts_with("[file-changed] `"), "{:?}", told(&environment.part));
-    assert_eq!(environment.part.told[0].finding.hint.as_deref(), Some("`macml sync` builds it anew"));
+    assert_eq!(environment.part.told[0].finding.hint.as_deref(), Some("`macml env remove default` and then `macml sync` build it anew"));
     // Another Python is told once, and not through each file.
     let mut other = lock.clone();
     other.envs[0].python = "3.9".parse().unwrap();

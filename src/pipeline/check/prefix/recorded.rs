@@ -138,7 +138,7 @@ pub(super) fn unread(part: &mut Part, failed: &[(String, String)]) {
 }
 
 fn unreadable(path: &str, why: &str) -> Told {
-    let finding = Finding::warning(Code::Unrecorded, format!("`{path}` cannot be read: {why}"));
+    let finding = Finding::warning(Code::Unreadable, format!("`{path}` cannot be read: {why}"));
     Told { finding, package: None, path: Some(path.to_owned()) }
 }
 
@@ -164,7 +164,7 @@ fn recorded(env: &Env<'_>, twice: &BTreeSet<PackageName>, locked: Option<&Wanted
 
 fn whose(env: &Env<'_>, one: &Distribution) -> Whose {
     let hint = match env.tree.maker {
-        Maker::Macml { .. } => "`macml sync` in its project builds it anew".to_owned(),
+        Maker::Macml { .. } => "`macml env remove NAME` and then `macml sync --env NAME`, in its project, build it anew".to_owned(),
         Maker::Other => {
             let pin = format!("{}=={}", one.name, one.text);
             format!("`pip install --force-reinstall --no-deps {pin}` puts it back")

@@ -65,15 +65,16 @@ pub(crate) use places::shown;
 #[command(after_help = "\
 In a project: macml.lock is held against macml.toml; then, for each environment and platform in it, the environment that is \
 here against the lock, and for Macs what dyld would say of its libraries and what is known of its releases, at the declared \
-floor, on this Mac if this is one, and on each Mac of --on. MACML_ENV does not narrow it, as it does not narrow `macml lock`.\n\n\
+floor, on this Mac if this is one and its environment is here, and on each Mac of --on. MACML_ENV does not narrow it, as it does not narrow `macml lock`.\n\n\
 With --lock, the lock of another tool: uv.lock, pylock.toml, or requirements with hashes; no macml.toml is needed. With \
---prefix, an environment of venv or conda as it is, or with both, whether it is as that lock says.\n\n\
+--prefix, an environment of venv or conda as it is, or with both, whether it is as that lock says. Off Macs --macos has to be \
+there, or for --prefix --on; requirements need --python.\n\n\
 Libraries are judged by facts that are read once of each wheel and kept in the cache. What was never read is told, with the \
 size, and --wheels fetches it; nothing of a wheel is kept but the facts. That libraries load says nothing of what they \
 compute: `macml verify` asks that, on the Mac.\n\n\
 Words: current, readable, offered, as-locked, as-recorded, load, clean; stale, unfit, not-offered, differs, do-not-load, \
 condemned; absent, unread, not-for-macs; unsure. For all of it: ok, the word of what is not, denied (a finding about \
-macml.toml), or strict.\n\n\
+macml.toml that --deny names), or strict (--strict alone says no).\n\n\
 With `--output-format github`, annotations for GitHub Actions are printed to standard output and the text for people to \
 standard error; paths are those of the repository (GITHUB_WORKSPACE), and a table is added to the summary of the job \
 (GITHUB_STEP_SUMMARY).\n\n\
@@ -153,7 +154,7 @@ struct OutsideArgs {
     #[arg(long, value_name = "WHETHER", value_enum)]
     gpu: Option<GpuArg>,
 
-    /// The Python [default: the one that the lock or the environment is for]
+    /// The Python [default: the lowest that the lock is for, or the environment's]
     #[arg(long, value_name = "X.Y")]
     python: Option<PythonMinor>,
 

@@ -94,6 +94,10 @@ pub(super) fn errors(done: &Done, context: &Context) -> String {
         }
         lines.extend(findings);
     }
+    if lines.is_empty() && done.outcome.verdict.code() != 0 {
+        let (how, counts) = end(done);
+        lines.push(format!("{}: {how}{counts}", styled(BAD, "error")));
+    }
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
@@ -167,6 +171,9 @@ impl View<'_> {
             Word::Absent => ("not looked at".to_owned(), format!(": {}", self.absent(part))),
             Word::NotForMacs => ("not looked at".to_owned(), ": only those of Macs are judged".to_owned()),
             Word::Load | Word::DoNotLoad => return self.libraries(part, &notes),
+            Word::Unsure if matches!(part.sum, Sum::Libraries { unread: (1.., _), .. }) => {
+                ("unsure".to_owned(), format!(": {}{notes}", self.unread(part)))
+            }
             Word::Unread => ("not looked at".to_owned(), format!(": {}{notes}", self.unread(part))),
             Word::Clean | Word::Condemned => return (String::new(), self.knowledge(part)),
             word => {
