@@ -39,6 +39,7 @@ pub use find::{Candidate, Origin};
 pub use header::Arch;
 pub use look::{Search, Seen, USUAL_LIMIT};
 pub use machine::{Machine, System};
+pub(crate) use refusal::word;
 pub use refusal::{OLDEST, Refusal};
 
 /// A Python that can carry an environment.

@@ -358,7 +358,7 @@ fn libraries(modules: &[String], system: System) -> String {
 }
 
 /// Quotes a path for a shell, where it needs that.
-fn word(path: &Path) -> String {
+pub(crate) fn word(path: &Path) -> String {
     let text = path.to_string_lossy();
     let plain = |c: char| c.is_alphanumeric() || "/._-+=@:,%".contains(c);
     if text.chars().all(plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }

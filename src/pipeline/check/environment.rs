@@ -38,6 +38,7 @@ use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::pep::WheelName;
 use crate::pipeline::sync::Mark;
+use crate::python::word;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 use crate::target::Floor;
@@ -268,7 +269,8 @@ impl Found {
         }
         let env = if self.env == "default" { String::new() } else { format!(" --env {}", self.env) };
         let macos = self.macos.map(|macos| format!(" --macos {macos}")).unwrap_or_default();
-        format!("`macml sync --target {} --platform {}{macos}{env}` stages it anew", self.name, self.platform)
+        let folder = word(Path::new(&self.name));
+        format!("`macml sync --target {folder} --platform {}{macos}{env}` stages it anew", self.platform)
     }
 
     /// Holds it against what is locked of its environment on its platform.

@@ -90,6 +90,16 @@ fn each_change_is_named() {
 }
 
 #[test]
+fn what_uv_installed_is_put_back_with_uv() {
+    let made = whole();
+    fs::write(made.site("a/__init__.py"), "x = 2\n").unwrap();
+    fs::write(made.site("a-1.0.dist-info/INSTALLER"), "uv").unwrap();
+    let found = one(made.root(), Level::Times);
+    let hint = format!("`uv pip install --python {} --reinstall --no-deps a==1.0` puts it back", made.root().display());
+    assert_eq!(found.parts[0].told[0].finding.hint.as_deref(), Some(&*hint));
+}
+
+#[test]
 fn a_flipped_bit_shows_whatever_its_time_says() {
     let made = whole();
     let path = made.site("a/lib/libinner.dylib");

@@ -32,9 +32,8 @@ fn flags_of_another_use_are_refused_with_the_remedy() {
     );
     project.run(&["check", "--macos", "14.0"]).fails(
         2,
-        "error: `--macos` declares what macml.toml declares already\n\n\
-         hint: `--on m5,27.0` asks about another Mac\n\
-         hint: with `--lock FILE` or `--prefix DIR` no macml.toml is needed",
+        "error: `--macos` goes with `--lock FILE` or `--prefix DIR`: in a project macml.toml declares it\n\n\
+         hint: `--on m5,27.0` asks about another Mac of the project",
     );
     project.run(&["check", "--prefix", "env", "--extra", "dev"]).fails(
         2,
@@ -45,6 +44,26 @@ fn flags_of_another_use_are_refused_with_the_remedy() {
         2,
         "error: `--deny`: there is no finding called `libary-missing`\n\nhint: did you mean `library-missing`?",
     );
+}
+
+#[test]
+fn a_lock_of_another_tool_that_lies_there_is_pointed_to() {
+    let project = Project::empty();
+    let hint = |name: &str| {
+        format!(
+            "hint: `macml check --lock {name} --macos 14.0` looks at the `{name}` that is here, and needs no macml.toml"
+        )
+    };
+    for name in ["pylock.toml", "uv.lock"] {
+        project.write(name, "");
+        for words in [&["check"][..], &["check", "--macos", "14.0"], &["check", "--on", "m5,27.0"]] {
+            let run = project.run(words);
+            assert_eq!(run.code, 2, "{words:?}");
+            assert!(run.stderr.contains(&hint(name)), "{words:?}: {}", run.stderr);
+        }
+    }
+    let run = project.run(&["lock"]);
+    assert!(run.stderr.starts_with("error: no `macml.toml` in ") && !run.stderr.contains("uv.lock"), "{}", run.stderr);
 }
 
 #[test]

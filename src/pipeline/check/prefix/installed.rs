@@ -36,6 +36,8 @@ pub(super) struct Distribution {
     pub(super) tags: Vec<String>,
     /// The folder that it is worked on in, where it was installed so.
     pub(super) editable: Option<String>,
+    /// Whether uv installed it.
+    pub(super) by_uv: bool,
 }
 
 /// Reads them, in the order of their folders.
@@ -54,8 +56,9 @@ pub(super) fn read(tree: &Tree) -> Result<Vec<Distribution>, FsError> {
         let small = |file: &str| small(tree, &format!("{folder}/{file}"));
         let tags = small("WHEEL").map(|bytes| tags(&String::from_utf8_lossy(&bytes))).unwrap_or_default();
         let editable = small("direct_url.json").and_then(|bytes| editable(&bytes));
+        let by_uv = small("INSTALLER").is_some_and(|text| text.trim_ascii() == b"uv");
         let record = record(tree, &folder);
-        Some(Distribution { folder, name, text, version, record, egg, tags, editable })
+        Some(Distribution { folder, name, text, version, record, egg, tags, editable, by_uv })
     };
     Ok(parallel::map(&found, tree::workers(), read).into_iter().flatten().collect())
 }
@@ -135,6 +138,7 @@ mod tests {
                 egg: false,
                 tags: tags.iter().map(ToString::to_string).collect(),
                 editable: None,
+                by_uv: false,
             };
             one.wheel().map(|wheel| wheel.to_string())
         };

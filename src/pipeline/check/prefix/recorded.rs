@@ -22,6 +22,7 @@ use crate::pipeline::check::part::Part;
 use crate::pipeline::check::part::Sum;
 use crate::pipeline::check::part::Told;
 use crate::pipeline::check::part::Word;
+use crate::python::word;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
 
@@ -35,6 +36,9 @@ use super::told;
 use super::told::Whose;
 use super::told::count;
 use super::told::some;
+
+/// How pip installs again what is there.
+const PIP: &str = "pip install --force-reinstall";
 
 /// An environment, as far as it was read.
 pub(super) struct Env<'a> {
@@ -166,11 +170,19 @@ fn whose(env: &Env<'_>, one: &Distribution) -> Whose {
     let hint = match env.tree.maker {
         Maker::Macml { .. } => "`macml env remove NAME` and then `macml sync --env NAME`, in its project, build it anew".to_owned(),
         Maker::Other => {
-            let pin = format!("{}=={}", one.name, one.text);
-            format!("`pip install --force-reinstall --no-deps {pin}` puts it back")
+            format!("`{} --no-deps {}=={}` puts it back", reinstalls(env, one), one.name, one.text)
         }
     };
     Whose { release: one.release(), package: Some(one.name.clone()), by: "RECORD", hint }
+}
+
+/// Returns the command that installs a distribution again. Environments that uv made have no pip, which would then be that
+/// of another Python.
+fn reinstalls(env: &Env<'_>, one: &Distribution) -> String {
+    match one.by_uv {
+        true => format!("uv pip install --python {} --reinstall", word(&env.tree.root)),
+        false => PIP.to_owned(),
+    }
 }
 
 /// Names packages of which there is more than one distribution.
@@ -229,10 +241,11 @@ fn unsure(env: &Env<'_>, all: impl Iterator<Item = Unsure>, told: &mut Vec<Told>
     }
     for name in without {
         is_sure = false;
-        let release = env.installed.iter().find(|one| one.name == name);
-        let release = release.map_or_else(|| format!("`{name}`"), Distribution::release);
+        let one = env.installed.iter().find(|one| one.name == name);
+        let release = one.map_or_else(|| format!("`{name}`"), Distribution::release);
+        let reinstalls = one.map_or_else(|| PIP.to_owned(), |one| reinstalls(env, one));
         let finding = Finding::warning(Code::Unrecorded, format!("{release} has no RECORD: its files are not known"))
-            .hinting(format!("`pip install --force-reinstall --no-deps {name}` writes one"));
+            .hinting(format!("`{reinstalls} --no-deps {name}` writes one"));
         told.push(Told { finding, package: Some(name), path: None });
     }
     let mut note = |all: &[String], what: [&str; 2], rest: &str| {

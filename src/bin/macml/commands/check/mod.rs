@@ -24,9 +24,11 @@ use macml::index::download::Downloads;
 use macml::index::source::Source;
 use macml::lock::foreign::Choice;
 use macml::lock::foreign::Chosen;
+use macml::manifest;
 use macml::manifest::model::IndexSpec;
 use macml::pep::ExtraName;
 use macml::pep::PackageName;
+use macml::pipeline;
 use macml::pipeline::check;
 use macml::pipeline::check::Declared;
 use macml::pipeline::check::Job;
@@ -38,6 +40,7 @@ use macml::pipeline::check::Reaching;
 use macml::pipeline::check::Subject;
 use macml::python::Machine;
 use macml::sys::Folder;
+use macml::sys::fs;
 use macml::target::Gpu;
 use macml::target::MacosVersion;
 use macml::target::Platform;
@@ -299,6 +302,7 @@ fn look(args: &CheckArgs, context: &Context, draw: &Arc<Draw>) -> Result<Done, C
 fn failed(error: check::Error, context: &Context) -> CommandError {
     use check::Error;
     let hint = match &error {
+        Error::Pipeline(pipeline::Error::Manifest(manifest::Error::NotFound { .. })) => lock_of_another(context),
         Error::Staged(error) => error.remedy(),
         Error::Foreign(error) => error.hint().map(str::to_owned),
         Error::Prefix(error) => error.hint(),
@@ -306,12 +310,21 @@ fn failed(error: check::Error, context: &Context) -> CommandError {
         Error::Pipeline(_) | Error::Connect(_) | Error::Disk(_) => None,
     };
     let error = match error {
-        Error::Pipeline(error) => return CommandError::from_pipeline(error, context),
+        Error::Pipeline(error) => CommandError::from_pipeline(error, context),
         Error::Connect(error) => CommandError::new(Kind::Index, error),
         Error::Disk(error) => CommandError::from_disk(error),
         error => CommandError::new(Kind::Usage, error),
     };
     hint.into_iter().fold(error, CommandError::hint)
+}
+
+/// Says how the lock of another tool is looked at, where one lies in the working folder.
+fn lock_of_another(context: &Context) -> Option<String> {
+    let is_file = |name: &&str| matches!(fs::kind(&context.cwd.join(name)), Ok(Some(fs::Kind::File)));
+    let name = ["uv.lock", "pylock.toml"].into_iter().find(is_file)?;
+    Some(format!(
+        "`macml check --lock {name} --macos 14.0` looks at the `{name}` that is here, and needs no macml.toml"
+    ))
 }
 
 /// Returns the platform whose environments can be on this machine, or on the recorded Mac that stands for it.
@@ -335,7 +348,7 @@ impl CheckArgs {
         let at = |path: &Path| context.cwd.join(path);
         match (&outside.lock, &outside.prefix) {
             (None, None) => {
-                self.refuse_outside()?;
+                self.refuse_outside(context)?;
                 let data = context.env.folder(Folder::Data).map(|data| data.join("macml"));
                 Ok(Subject::Project {
                     start: context.start.clone(),
@@ -379,7 +392,7 @@ impl CheckArgs {
     }
 
     /// Refuses what only makes sense outside of a project.
-    fn refuse_outside(&self) -> Result<(), CommandError> {
+    fn refuse_outside(&self, context: &Context) -> Result<(), CommandError> {
         let outside = &self.outside;
         if let Some(flag) = outside.choosing() {
             return Err(needs_lock(flag));
@@ -391,10 +404,10 @@ impl CheckArgs {
             ("--python", outside.python.is_some()),
         ];
         if let Some((flag, _)) = declaring.iter().find(|(_, there)| *there) {
-            let text = format!("`{flag}` declares what macml.toml declares already");
-            return Err(CommandError::usage(text)
-                .hint("`--on m5,27.0` asks about another Mac")
-                .hint("with `--lock FILE` or `--prefix DIR` no macml.toml is needed"));
+            let text =
+                format!("`{flag}` goes with `--lock FILE` or `--prefix DIR`: in a project macml.toml declares it");
+            let error = CommandError::usage(text).hint("`--on m5,27.0` asks about another Mac of the project");
+            return Err(lock_of_another(context).into_iter().fold(error, CommandError::hint));
         }
         if self.target.is_some() && !self.env.is_empty() {
             return Err(CommandError::usage("what `--target` names says itself of which environment it is")

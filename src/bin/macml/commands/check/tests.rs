@@ -110,7 +110,7 @@ fn what_says_nothing_there_is_refused_with_a_hint() {
         let name = flag.split(' ').next().unwrap();
         check(
             flag,
-            &format!("`{name}` declares what macml.toml declares already"),
+            &format!("`{name}` goes with `--lock FILE` or `--prefix DIR`: in a project macml.toml declares it"),
             "`--on m5,27.0` asks about another Mac",
         );
     }
