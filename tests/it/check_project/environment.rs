@@ -128,7 +128,8 @@ impl Mac {
     fn read(&self, environment: &Environment) -> Vec<environment::Read> {
         let lock = self.locked.lockfile.as_ref().unwrap();
         let wanted = Wanted::of(lock, &lock.envs[0], self.found.macos);
-        environment::read(&self.found.tree, &wanted, Some(&self.cache()), &environment.touched).unwrap()
+        let mut part = environment.part.clone();
+        environment::read(&self.found.tree, &wanted, Some(&self.cache()), &environment.touched, &mut part).unwrap()
     }
 }
 
