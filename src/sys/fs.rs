@@ -40,12 +40,33 @@ pub(super) fn is_absent(cause: &std::io::Error) -> bool {
     matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
+/// Opens a file for reading without waiting for somebody who writes: a pipe that nobody writes to is empty.
+pub(super) fn at_once(path: &Path) -> std::io::Result<File> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let file = File::options().read(true).custom_flags(low_bits(OFlags::NONBLOCK)).open(path)?;
+    // Who does write is waited for, as by everybody.
+    if !file.metadata()?.is_file() {
+        let flags = fcntl_getfl(&file)?;
+        fcntl_setfl(&file, flags - OFlags::NONBLOCK)?;
+    }
+    Ok(file)
+}
+
+fn low_bits(flags: rustix::fs::OFlags) -> i32 {
+    i32::try_from(flags.bits()).expect("these are low bits")
+}
+
 /// Reads a text file; `None` when there is none.
 ///
 /// # Errors
 /// On any other failure, bytes that are not UTF-8 included.
 pub fn read_text(path: &Path) -> Result<Option<String>, FsError> {
-    match std::fs::read_to_string(path) {
+    let read = |mut file: File| {
+        let mut text = String::new();
+        file.read_to_string(&mut text).map(|_| text)
+    };
+    match at_once(path).and_then(read) {
         Ok(text) => Ok(Some(text)),
         Err(cause) if is_absent(&cause) => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
@@ -57,7 +78,11 @@ pub fn read_text(path: &Path) -> Result<Option<String>, FsError> {
 /// # Errors
 /// On any other failure.
 pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
-    match std::fs::read(path) {
+    let read = |mut file: File| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map(|_| bytes)
+    };
+    match at_once(path).and_then(read) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(cause) if is_absent(&cause) => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
@@ -70,7 +95,7 @@ pub fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, FsError> {
 /// On any other failure.
 pub fn read_start(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FsError> {
     let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
-    let file = match File::open(path) {
+    let file = match at_once(path) {
         Ok(file) => file,
         Err(cause) if is_absent(&cause) => return Ok(None),
         Err(cause) => return Err(failed(cause)),
@@ -85,7 +110,7 @@ pub fn read_start(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FsError> {
 /// # Errors
 /// On any other failure.
 pub fn open(path: &Path) -> Result<Option<File>, FsError> {
-    match File::open(path) {
+    match at_once(path) {
         Ok(file) => Ok(Some(file)),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
         Err(cause) => Err(FsError { doing: "read", path: path.to_owned(), cause }),
@@ -192,10 +217,13 @@ pub fn write_atomic(path: &Path, bytes: &[u8], durability: Durability) -> Result
 /// Adds `bytes` to the end of a file that belongs to somebody else, which is made where it is not there.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When it cannot be written, a pipe from which nobody reads included.
 pub fn append(path: &Path, bytes: &[u8]) -> Result<(), FsError> {
+    use std::os::unix::fs::OpenOptionsExt as _;
     let failed = |cause| FsError { doing: "write", path: path.to_owned(), cause };
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(path).map_err(failed)?;
+    let at_once = low_bits(rustix::fs::OFlags::NONBLOCK);
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.append(true).create(true).custom_flags(at_once).open(path).map_err(failed)?;
     file.write_all(bytes).map_err(failed)
 }
 
@@ -316,6 +344,23 @@ pub fn walk(folder: &Path) -> Result<Vec<PathBuf>, FsError> {
     }
     files.sort();
     Ok(files)
+}
+
+/// Reads a file of at most so many bytes; `None` when there is none, or it is larger, or something else than a file stands
+/// there: a pipe would be waited for, and a device has no end.
+///
+/// # Errors
+/// On any other failure.
+pub fn read_plain(path: &Path, most: u64) -> Result<Option<Vec<u8>>, FsError> {
+    let Some(file) = open(path)? else { return Ok(None) };
+    let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() || found.len() > most {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some(bytes))
 }
 
 /// Lists what stands in a folder by name, in order; empty when there is no such folder. Names that are not UTF-8 are left

@@ -1,7 +1,6 @@
 //! What is below a folder, all of it at once: each name with what the system keeps of it, looked at on several threads. And
 //! the digests of many files.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
@@ -149,7 +148,7 @@ pub fn sha256(files: &[ToDigest]) -> Vec<Result<Option<[u8; 32]>, FsError>> {
 
 fn digest(path: &Path) -> Result<Option<[u8; 32]>, FsError> {
     let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
-    let mut file = match File::open(path) {
+    let mut file = match fs::at_once(path) {
         Ok(file) => file,
         Err(cause) if is_absent(&cause) => return Ok(None),
         Err(cause) => return Err(failed(cause)),

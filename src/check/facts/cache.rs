@@ -50,7 +50,7 @@ impl FactsCache {
     /// # Errors
     /// When something is there and cannot be read.
     pub fn get(&self, wheel: Sha256) -> Result<Option<WheelFacts>, FsError> {
-        Ok(fs::read_start(&self.path(wheel), LARGEST)?.and_then(|bytes| decode(wheel, &bytes)))
+        Ok(fs::read_plain(&self.path(wheel), LARGEST)?.and_then(|bytes| decode(wheel, &bytes)))
     }
 
     /// Keeps the facts of a wheel.

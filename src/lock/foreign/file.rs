@@ -53,6 +53,10 @@ pub fn read_with_text(path: &Path) -> Result<(ForeignLock, Source), Error> {
 /// Reads the text of a file.
 fn text_of(path: &Path) -> Result<String, Error> {
     let bytes = fs::read_start(path, MOST_BYTES + 1)?.ok_or_else(|| Error::Absent(path.to_owned()))?;
+    // A pipe that nobody writes to, or a device, says nothing of packages.
+    if bytes.is_empty() && fs::kind(path)? == Some(fs::Kind::Other) {
+        return Err(Error::at(path, 1, "it is no file, and nothing came of it"));
+    }
     if bytes.len() as u64 > MOST_BYTES {
         return Err(Error::TooLarge { path: path.to_owned(), most: MOST_BYTES });
     }

@@ -45,6 +45,7 @@ use crate::target::Floor;
 use crate::target::MacosVersion;
 use crate::target::Platform;
 
+use super::part::Class;
 use super::part::Level;
 use super::part::Of;
 use super::part::Part;
@@ -54,6 +55,9 @@ use super::part::Word;
 
 /// How many packages are named in one sentence.
 const MOST_NAMED: usize = 5;
+
+/// The largest RECORD.
+const LONGEST_RECORD: u64 = 256 << 20;
 
 /// The longest magic of a format that facts are read of.
 const MAGIC: usize = 4;
@@ -124,7 +128,7 @@ pub struct Look<'a> {
 pub struct Environment {
     /// What is to be said.
     pub part: Part,
-    /// Packages whose facts are not those of their locked wheels, or that are not locked, with the files beside that no
+    /// Packages whose facts are not, or may not be, those of their locked wheels, or that are not locked, with the files beside that no
     /// RECORD names.
     pub touched: BTreeMap<PackageName, Vec<String>>,
 }
@@ -220,6 +224,7 @@ fn absent(entry: &LockedEnv, finding: Option<Finding>) -> There {
         level: Level::Environment,
         of: Some(of(entry)),
         word: Word::Absent,
+        otherwise: Word::Absent,
         sum: Sum::Nothing,
         told,
         took: Duration::ZERO,
@@ -306,6 +311,9 @@ impl Found {
         let look = Look { level, cache, remedy: &remedy, files: &files };
         let mut environment = environment(&of(entry), &self.tree, &wanted, &look)?;
         environment.part.put_first(own);
+        if other {
+            environment.part.otherwise = Word::Unsure;
+        }
         Ok(environment)
     }
 
@@ -317,13 +325,30 @@ impl Found {
             Finding::error(Code::PackageNotLocked, message).hinting("`macml lock` brings the lock up to date");
         let of = Of { env: self.env.clone(), platform: self.platform, python: self.tree.python, on: None };
         let sum = Sum::Environment { root: self.tree.root.clone(), files: 0, hashed: 0, digest: None };
-        let (level, word, took) = (Level::Environment, Word::Differs, Duration::ZERO);
-        let part = Part { level, of: Some(of), word, sum, told: vec![finding.into()], took };
+        // None of its files was held against anything.
+        let (level, word, otherwise, took) = (Level::Environment, Word::Differs, Word::Unsure, Duration::ZERO);
+        let part = Part { level, of: Some(of), word, otherwise, sum, told: vec![finding.into()], took };
         Environment { part, touched: BTreeMap::new() }
     }
 }
 
 impl Part {
+    /// Notes files that could not be read.
+    fn unread(&mut self, tree: &Tree, failed: Vec<FsError>) {
+        for FsError { path, cause, .. } in failed {
+            let path = path.strip_prefix(&tree.root).unwrap_or(&path).display().to_string();
+            self.otherwise = Word::Unsure;
+            if self.word.class() == Class::Yes {
+                self.word = Word::Unsure;
+            }
+            if !self.told.iter().any(|one| one.path.as_ref() == Some(&path)) {
+                let finding = Finding::warning(Code::Unreadable, format!("`{path}` cannot be read: {cause}"));
+                self.told.push(Told { finding, package: None, path: Some(path) });
+            }
+        }
+        self.told.sort_by_key(|one| one.finding.severity);
+    }
+
     /// Adds what speaks against an environment, before all else of its kind.
     fn put_first(&mut self, findings: Vec<Finding>) {
         if findings.iter().any(|one| one.severity == Severity::Error) {
@@ -345,15 +370,13 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
     told.extend(unsure(&contents));
     told.sort_by_key(|one| one.finding.severity);
     let unreadable = contents.unsure.iter().any(|one| matches!(one, Unsure::Unreadable { .. }));
-    let word = match contents.differences.is_empty() {
-        false => Word::Differs,
-        true if unreadable => Word::Unsure,
-        true => Word::AsLocked,
-    };
+    let otherwise = if unreadable { Word::Unsure } else { Word::AsLocked };
+    let word = if contents.differences.is_empty() { otherwise } else { Word::Differs };
     let touched = touched(tree, &contents);
     let Contents { files, hashed, digest, .. } = contents;
     let sum = Sum::Environment { root: tree.root.clone(), files, hashed, digest };
-    let part = Part { level: Level::Environment, of: Some(of.clone()), word, sum, told, took: begun.elapsed() };
+    let (level, of, took) = (Level::Environment, Some(of.clone()), begun.elapsed());
+    let part = Part { level, of, word, otherwise, sum, told, took };
     Ok(Environment { part, touched })
 }
 
@@ -481,6 +504,12 @@ fn touched(tree: &Tree, contents: &Contents) -> BTreeMap<PackageName, Vec<String
             }
         }
     }
+    // Where RECORD was taken at its word, nothing says that a file is the wheel's.
+    for one in &contents.unsure {
+        if let Unsure::Record { package } | Unsure::NoRecord { package } | Unsure::NoDigest { package, .. } = one {
+            touched.entry(package.clone()).or_default();
+        }
+    }
     touched
 }
 
@@ -496,26 +525,32 @@ fn tells(tree: &Tree, path: &str) -> bool {
     if is_top || !is_noted && !TEXTS.iter().any(|end| file.ends_with(end)) {
         return true;
     }
-    let start = fs::read_start(&tree.root.join(path), MAGIC as u64).ok().flatten();
+    let path = tree.root.join(path);
+    let start = match fs::kind(&path) {
+        Ok(Some(fs::Kind::File)) => fs::read_start(&path, MAGIC as u64).ok().flatten(),
+        _ => None,
+    };
     start.and_then(|start| <[u8; MAGIC]>::try_from(start).ok()).is_some_and(|magic| {
         macho::may_be(magic) || magic == *b"\x7fELF" || magic.starts_with(b"MZ") || magic == *b"MTLB"
     })
 }
 
 /// Reads the facts of touched packages from a tree: of the files that RECORD names, or the wheel where there is none, and
-/// of those beside them.
+/// of those beside them. What cannot be read is left out, and noted in `part`.
 ///
 /// # Errors
-/// When a file cannot be read.
+/// When the folder of packages cannot be read.
 pub fn read(
     tree: &Tree,
     wanted: &Wanted,
     cache: Option<&WheelCache>,
     touched: &BTreeMap<PackageName, Vec<String>>,
+    part: &mut Part,
 ) -> Result<Vec<Read>, FsError> {
     let site = tree.root.join(&tree.site);
     let distributions = environment::distribution_folders(&site)?;
     let mut all = Vec::with_capacity(touched.len());
+    let mut failed = Vec::new();
     for (name, beside) in touched {
         let locked = wanted.packages.iter().find(|locked| locked.name == *name);
         let mut version: Option<Version> = None;
@@ -529,7 +564,12 @@ pub fn read(
             if version.is_none() || found.as_ref() != locked.map(|locked| &locked.version) {
                 version = found;
             }
-            let rows = fs::read_bytes(&site.join(folder).join("RECORD"))?.and_then(|bytes| install::recorded(&bytes));
+            let record = site.join(folder).join("RECORD");
+            let bytes = fs::read_plain(&record, LONGEST_RECORD).unwrap_or_else(|error| {
+                failed.push(error);
+                None
+            });
+            let rows = bytes.and_then(|bytes| install::recorded(&bytes));
             files.extend(rows.into_iter().flatten().filter_map(|row| install::from_root(&tree.site, &row.path)));
         }
         let wheel = locked.and_then(|locked| locked.wheel.as_ref());
@@ -540,14 +580,19 @@ pub fn read(
             files.extend(unpacked.own_files().map(|file| layout.place(&unpacked, &file.path)));
         }
         for path in beside {
-            files.extend(below(tree, path)?);
+            match below(tree, path) {
+                Ok(below) => files.extend(below),
+                Err(error) => failed.push(error),
+            }
         }
         let is_locked = version.is_some() && version.as_ref() == locked.map(|locked| &locked.version);
         let from_site: Vec<String> = files.iter().map(|path| from_site(&tree.site, path)).collect();
-        let facts = facts::read_tree(&site, from_site.iter().map(String::as_str), Pages::Hashed)?;
+        let (facts, unread) = facts::read_tree_as_far(&site, from_site.iter().map(String::as_str), Pages::Hashed);
+        failed.extend(unread.into_iter().map(|(_, error)| error));
         let wheel = wheel.filter(|_| is_locked).map(|(wheel, _)| wheel.clone());
         all.push(Read { name: name.clone(), version, wheel, facts });
     }
+    part.unread(tree, failed);
     Ok(all)
 }
 

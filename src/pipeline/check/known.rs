@@ -40,7 +40,8 @@ pub fn known(set: &Set, knowledge: &Knowledge) -> Part {
     let began = Instant::now();
     let part = |word, sum, told| {
         let of = Some(set.of.clone());
-        Part { level: Level::Knowledge, of, word, sum, told, took: began.elapsed() }
+        let otherwise = if set.of.on.is_some() { Word::Clean } else { Word::NotForMacs };
+        Part { level: Level::Knowledge, of, word, otherwise, sum, told, took: began.elapsed() }
     };
     let Some(on) = &set.of.on else { return part(Word::NotForMacs, Sum::Nothing, Vec::new()) };
     let releases = set.releases.iter().map(|release| (release.name.clone(), release.version.clone())).collect();

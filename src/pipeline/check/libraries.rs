@@ -36,11 +36,13 @@ const NAMED: usize = 8;
 /// not; what is in neither has no wheel.
 pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], knowledge: &Knowledge) -> Part {
     let began = Instant::now();
-    let part = |word, sum, told| {
+    let part = |word, otherwise, sum, told| {
         let of = Some(set.of.clone());
-        Part { level: Level::Libraries, of, word, sum, told, took: began.elapsed() }
+        Part { level: Level::Libraries, of, word, otherwise, sum, told, took: began.elapsed() }
     };
-    let Some(on) = &set.of.on else { return part(Word::NotForMacs, Sum::Nothing, Vec::new()) };
+    let Some(on) = &set.of.on else {
+        return part(Word::NotForMacs, Word::NotForMacs, Sum::Nothing, Vec::new());
+    };
     let distributions: Vec<Distribution<'_>> =
         installed.iter().map(|one| Distribution { name: one.name, facts: one.facts }).collect();
     let python = set.of.python;
@@ -51,15 +53,15 @@ pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], know
         rules::judge(&case).into_iter().partition(|said| said.misses && !lacking.is_empty());
     let mut told: Vec<Told> = said.into_iter().map(Told::from).collect();
     told.extend(lacking.tell(set, &open));
-    let word = if told.iter().any(|told| told.finding.severity == Severity::Error) {
-        Word::DoNotLoad
-    } else if !lacking.failed.is_empty() {
+    let otherwise = if !lacking.failed.is_empty() {
         Word::Unsure
     } else if !lacking.is_empty() {
         Word::Unread
     } else {
         Word::Load
     };
+    let no = told.iter().any(|told| told.finding.severity == Severity::Error);
+    let word = if no { Word::DoNotLoad } else { otherwise };
     told.sort_by_key(|told| told.finding.severity);
     let sum = Sum::Libraries {
         images: answer.images.len(),
@@ -68,7 +70,7 @@ pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], know
         unread: (lacking.failed.len() + lacking.waiting.len(), lacking.bytes()),
         without: lacking.built.len(),
     };
-    part(word, sum, told)
+    part(word, otherwise, sum, told)
 }
 
 impl From<Said> for Told {

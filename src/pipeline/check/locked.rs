@@ -146,6 +146,8 @@ pub fn read(source: &Source, connect: Connect<'_>, progress: &dyn Progress) -> R
         level: Level::Lock,
         of: None,
         word: if told.iter().any(|one| stale.contains(&one.finding.code)) { Word::Stale } else { Word::Current },
+        // Without a lock there is nothing to look at.
+        otherwise: if lockfile.is_some() { Word::Current } else { Word::Unsure },
         sum: lockfile.as_ref().map_or(Sum::Nothing, |lock| Sum::Releases(releases(lock, &source.only))),
         told,
         took: begun.elapsed(),
@@ -402,7 +404,10 @@ fn newer(on: &On) -> Vec<Told> {
 fn part(of: Of, sum: Sum, told: Vec<Told>) -> Part {
     let no = told.iter().any(|one| one.finding.severity == crate::diag::Severity::Error);
     let word = if no { Word::Unfit } else { Word::Readable };
-    Part { level: Level::Lock, of: Some(of), word, sum, told, took: Duration::ZERO }
+    // A Mac that the lock is not for was not judged at all.
+    let judged = told.iter().all(|one| one.finding.code != Code::BelowFloor);
+    let otherwise = if judged { Word::Readable } else { Word::Unsure };
+    Part { level: Level::Lock, of: Some(of), word, otherwise, sum, told, took: Duration::ZERO }
 }
 
 impl Locked {

@@ -91,12 +91,13 @@ pub fn offered(sets: &[Set], source: &mut dyn Source, today: u64) -> Part {
         told.push(Finding::note(Code::NotOnAnIndex, message).noting(names.join(", ")).into());
     }
     told.sort_by_key(|told| told.finding.severity);
+    let otherwise = if unsure { Word::Unsure } else { Word::Offered };
     let word = match told.first() {
         Some(Told { finding: Finding { severity: Severity::Error, .. }, .. }) => Word::NotOffered,
-        _ if unsure => Word::Unsure,
-        _ => Word::Offered,
+        _ => otherwise,
     };
-    Part { level: Level::Index, of: None, word, sum: Sum::Files(files.len()), told, took: begun.elapsed() }
+    let sum = Sum::Files(files.len());
+    Part { level: Level::Index, of: None, word, otherwise, sum, told, took: begun.elapsed() }
 }
 
 fn of(package: &PackageName, finding: Finding) -> Told {

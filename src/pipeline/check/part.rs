@@ -67,6 +67,8 @@ pub struct Part {
     pub of: Option<Of>,
     /// In one word.
     pub word: Word,
+    /// The word where no finding counts as an error: what was not read stays unread, whatever is allowed.
+    pub otherwise: Word,
     /// How much was looked at.
     pub sum: Sum,
     /// What is to be said, the worst first.

@@ -8,7 +8,6 @@ use crate::diag::Severity;
 use crate::target::Platform;
 
 use super::part::Class;
-use super::part::Level;
 use super::part::Part;
 use super::part::Word;
 
@@ -54,18 +53,17 @@ pub struct Judged {
 
 impl Policy {
     /// Makes denied findings errors and allowed ones notes; `findings` are those that belong to no part. The word of a part
-    /// follows: its no where an error came, its yes where the last one went. A part that could not be told stays so:
-    /// allowing a finding tells nothing.
+    /// follows: its no where an error came, what it would be otherwise where the last one went. A part that could not be
+    /// told stays so, and one of which something was not read is no yes: allowing a finding tells nothing.
     pub fn apply(&self, parts: &mut [Part], findings: &mut [Finding]) {
         findings.iter_mut().for_each(|finding| finding.severity = self.severity(finding));
-        let locked = parts.iter().any(|part| part.level == Level::Lock);
         for part in parts {
             let errors = count(part, Severity::Error);
             part.told.iter_mut().for_each(|told| told.finding.severity = self.severity(&told.finding));
             part.told.sort_by_key(|told| told.finding.severity);
             let left = count(part, Severity::Error);
             match part.word.class() {
-                Class::No if errors > 0 && left == 0 => part.word = yes(part, locked),
+                Class::No if errors > 0 && left == 0 => part.word = part.otherwise,
                 Class::No => {}
                 Class::Yes | Class::Unsure | Class::NotLooked if left > errors => part.word = no(part),
                 Class::Yes | Class::Unsure | Class::NotLooked => {}
@@ -163,25 +161,13 @@ fn no(part: &Part) -> Word {
     }
 }
 
-/// Returns the word for a part without a fault; `locked` says whether there is a lock.
-fn yes(part: &Part, locked: bool) -> Word {
-    match part.level {
-        Level::Lock if part.word == Word::Unfit => Word::Readable,
-        Level::Lock => Word::Current,
-        Level::Index => Word::Offered,
-        Level::Environment if locked => Word::AsLocked,
-        Level::Environment => Word::AsRecorded,
-        Level::Libraries => Word::Load,
-        Level::Knowledge => Word::Clean,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use crate::target::PythonMinor;
 
+    use super::super::part::Level;
     use super::super::part::Of;
     use super::super::part::Sum;
     use super::*;
@@ -198,7 +184,21 @@ mod tests {
             };
             finding.into()
         });
-        Part { level, of: None, word, sum: Sum::Nothing, told: told.collect(), took: Duration::ZERO }
+        let otherwise = yes(level, word);
+        let (sum, told, took) = (Sum::Nothing, told.collect(), Duration::ZERO);
+        Part { level, of: None, word, otherwise, sum, told, took }
+    }
+
+    /// The word of a part of which everything was looked at.
+    fn yes(level: Level, word: Word) -> Word {
+        match level {
+            Level::Lock if word == Word::Unfit => Word::Readable,
+            Level::Lock => Word::Current,
+            Level::Index => Word::Offered,
+            Level::Environment => Word::AsLocked,
+            Level::Libraries => Word::Load,
+            Level::Knowledge => Word::Clean,
+        }
     }
 
     fn policy(deny: &[Code], allow: &[Code]) -> Policy {
@@ -239,7 +239,7 @@ mod tests {
                             (true, ..) if matches!(word, Word::Readable | Word::Current) => (Word::Unfit, Error),
                             (true, ..) => (no, Error),
                             (_, true, Error) if *word == Word::Unfit => (Word::Readable, Note),
-                            (_, true, Error) => (yes(&parts[1], true), Note),
+                            (_, true, Error) => (yes(level, *word), Note),
                             (_, true, _) => (*word, Note),
                             (false, false, _) => (*word, severity),
                         };
@@ -271,10 +271,19 @@ mod tests {
     }
 
     #[test]
-    fn without_a_lock_an_environment_is_as_recorded() {
-        let mut parts = [part(Level::Environment, Word::Differs, &[(CODE, Severity::Error)])];
-        policy(&[], &[CODE]).apply(&mut parts, &mut []);
-        assert_eq!(parts[0].word, Word::AsRecorded);
+    fn what_was_not_read_is_no_yes_whatever_is_allowed() {
+        let levels = [
+            (Level::Lock, Word::Stale, Word::Unsure),
+            (Level::Environment, Word::Differs, Word::AsRecorded),
+            (Level::Libraries, Word::DoNotLoad, Word::Unread),
+            (Level::Libraries, Word::DoNotLoad, Word::Unsure),
+            (Level::Index, Word::NotOffered, Word::Unsure),
+        ];
+        for (level, word, otherwise) in levels {
+            let mut parts = [Part { otherwise, ..part(level, word, &[(CODE, Severity::Error)]) }];
+            policy(&[], &[CODE]).apply(&mut parts, &mut []);
+            assert_eq!(parts[0].word, otherwise);
+        }
     }
 
     #[test]

@@ -229,11 +229,14 @@ impl Run<'_> {
         own: &mut Vec<Own>,
     ) -> Result<(), Error> {
         let Some(lock) = &locked.lockfile else { return Ok(()) };
-        let judged = found.judge(lock, self.job.level, self.wheels.as_ref())?;
+        let mut judged = found.judge(lock, self.job.level, self.wheels.as_ref())?;
         let touched = judged.touched.keys().cloned().collect();
         let wanted = locked.entry(&found.env, found.platform).map(|entry| Contents::of(lock, entry, found.macos));
         let read = match (found.platform.is_mac(), wanted) {
-            (true, Some(wanted)) => environment::read(&found.tree, &wanted, self.wheels.as_ref(), &judged.touched)?,
+            (true, Some(wanted)) => {
+                let environment::Environment { part, touched } = &mut judged;
+                environment::read(&found.tree, &wanted, self.wheels.as_ref(), touched, part)?
+            }
             _ => Vec::new(),
         };
         files.extend(judged.part.of.clone().map(|of| (of, judged.part)));

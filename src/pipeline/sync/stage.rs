@@ -43,6 +43,9 @@ use super::tree::Tree;
 
 /// How the names of folders begin that trees are made in, and the file in each that is locked meanwhile.
 const NEW: &str = ".macml-staging-";
+/// The largest mark: it names each file of a tree.
+const LONGEST_MARK: u64 = 256 << 20;
+
 const NEW_LOCK: &str = ".macml-staging-lock";
 
 /// What is asked of [`stage()`].
@@ -107,7 +110,7 @@ impl Mark {
 
     /// Reads the one of a folder; `None` where there is none that this macml understands.
     pub(in crate::pipeline) fn of(folder: &Path) -> Result<Option<Self>, FsError> {
-        let Some(bytes) = fs::read_bytes(&folder.join(STAGED_NAME))? else { return Ok(None) };
+        let Some(bytes) = fs::read_plain(&folder.join(STAGED_NAME), LONGEST_MARK)? else { return Ok(None) };
         Ok(serde_json::from_slice(&bytes).ok().filter(|mark: &Self| mark.version == Self::VERSION))
     }
 

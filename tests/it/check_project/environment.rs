@@ -128,7 +128,8 @@ impl Mac {
     fn read(&self, environment: &Environment) -> Vec<environment::Read> {
         let lock = self.locked.lockfile.as_ref().unwrap();
         let wanted = Wanted::of(lock, &lock.envs[0], self.found.macos);
-        environment::read(&self.found.tree, &wanted, Some(&self.cache()), &environment.touched).unwrap()
+        let mut part = environment.part.clone();
+        environment::read(&self.found.tree, &wanted, Some(&self.cache()), &environment.touched, &mut part).unwrap()
     }
 }
 
@@ -453,7 +454,10 @@ fn the_environment_at_the_link() {
     fs::write(here.site().join("mods/sub/one.py"), "one = 2\n").unwrap();
     let environment = one.judge(lock, Level::Times, Some(&cache)).unwrap();
     assert!(told(&environment.part)[0].starts_with("[file-changed] `"), "{:?}", told(&environment.part));
-    assert_eq!(environment.part.told[0].finding.hint.as_deref(), Some("`macml env remove default` and then `macml sync` build it anew"));
+    assert_eq!(
+        environment.part.told[0].finding.hint.as_deref(),
+        Some("`macml env remove default` and then `macml sync` build it anew")
+    );
     // Another Python is told once, and not through each file.
     let mut other = lock.clone();
     other.envs[0].python = "3.9".parse().unwrap();

@@ -70,6 +70,7 @@ pub fn read(
         level: Level::Lock,
         of: None,
         word: Word::Readable,
+        otherwise: Word::Readable,
         sum: Sum::Nothing,
         told: Vec::new(),
         took: Duration::ZERO,
@@ -111,7 +112,11 @@ impl Reading<'_> {
         let machine = Machine { target, python_full: self.python.full.clone() };
         match self.lock.on(&machine, self.choice) {
             Ok(selection) => self.take(&selection, mac, whom),
-            Err(refusal) => self.foreign.part.tell(whom.refused(&refusal), None),
+            Err(refusal) => {
+                // Nothing was judged for that Mac.
+                self.foreign.part.otherwise = Word::Unsure;
+                self.foreign.part.tell(whom.refused(&refusal), None);
+            }
         }
     }
 

@@ -227,6 +227,7 @@ fn one(
             level,
             of: Some(of.clone()),
             word: Word::NotForMacs,
+            otherwise: Word::NotForMacs,
             sum: Sum::Nothing,
             told: Vec::new(),
             took: Duration::ZERO,

@@ -112,12 +112,12 @@ pub(super) fn part(env: &Env<'_>, level: contents::Level, locked: Option<&Wanted
     told.sort_by_key(|one| one.finding.severity);
 
     let no = told.iter().any(|one| one.finding.severity == Severity::Error);
-    let word = match (no, is_sure, locked) {
-        (true, ..) => Word::Differs,
-        (false, false, _) => Word::Unsure,
-        (false, true, Some(_)) => Word::AsLocked,
-        (false, true, None) => Word::AsRecorded,
+    let otherwise = match (is_sure && twice.is_empty(), locked) {
+        (false, _) => Word::Unsure,
+        (true, Some(_)) => Word::AsLocked,
+        (true, None) => Word::AsRecorded,
     };
+    let word = if no { Word::Differs } else { otherwise };
     let sum = Sum::Environment {
         root: env.tree.root.clone(),
         files: contents.files + held.files,
@@ -125,7 +125,8 @@ pub(super) fn part(env: &Env<'_>, level: contents::Level, locked: Option<&Wanted
         // It is of all that is there, and what is passed over is no part of it.
         digest: contents.digest.filter(|_| wanted.spare.is_empty()),
     };
-    Ok(Part { level: Level::Environment, of: Some(env.of.clone()), word, sum, told, took: Duration::ZERO })
+    let (level, of, took) = (Level::Environment, Some(env.of.clone()), Duration::ZERO);
+    Ok(Part { level, of, word, otherwise, sum, told, took })
 }
 
 /// Says what could not be read for its libraries; what was told before is not told again.
@@ -135,8 +136,11 @@ pub(super) fn unread(part: &mut Part, failed: &[(String, String)]) {
             part.told.push(unreadable(path, why));
         }
     }
-    if !failed.is_empty() && matches!(part.word, Word::AsRecorded | Word::AsLocked) {
-        part.word = Word::Unsure;
+    if !failed.is_empty() {
+        part.otherwise = Word::Unsure;
+        if matches!(part.word, Word::AsRecorded | Word::AsLocked) {
+            part.word = Word::Unsure;
+        }
     }
     part.told.sort_by_key(|one| one.finding.severity);
 }
@@ -168,7 +172,9 @@ fn recorded(env: &Env<'_>, twice: &BTreeSet<PackageName>, locked: Option<&Wanted
 
 fn whose(env: &Env<'_>, one: &Distribution) -> Whose {
     let hint = match env.tree.maker {
-        Maker::Macml { .. } => "`macml env remove NAME` and then `macml sync --env NAME`, in its project, build it anew".to_owned(),
+        Maker::Macml { .. } => {
+            "`macml env remove NAME` and then `macml sync --env NAME`, in its project, build it anew".to_owned()
+        }
         Maker::Other => {
             format!("`{} --no-deps {}=={}` puts it back", reinstalls(env, one), one.name, one.text)
         }

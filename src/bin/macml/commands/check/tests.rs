@@ -147,7 +147,7 @@ fn of(env: &str, platform: Platform, on: Option<(&str, &str, Because)>) -> Optio
 }
 
 fn part(level: Looked, of: Option<Of>, word: Word, sum: Sum, told: Vec<Told>) -> Part {
-    Part { level, of, word, sum, told, took: Duration::from_millis(5) }
+    Part { level, of, word, otherwise: word, sum, told, took: Duration::from_millis(5) }
 }
 
 fn libraries(images: usize, wheels: usize) -> Sum {
