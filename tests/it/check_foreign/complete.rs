@@ -160,13 +160,13 @@ fn what_fits_no_mac_is_an_error_and_what_can_be_built_a_warning() {
     assert_eq!(
         said,
         [
+            "error[file-gone]: `gone` 1.0 cannot be installed: no file of it that is locked is on index `pypi`",
             "error[lock-unfit]: `later` 1.0: needs macOS 26; your floor is 14.0",
             "error[lock-unfit]: `linux` 1.0: no wheel for arm64 Macs",
             "error[lock-unfit]: on m5,15.0: `later` 1.0: needs macOS 26; it has 15.0",
             &format!(
                 "warning[built-from-source]: `built` 1.0 is built on each machine (no wheel for arm64 Macs, and {rest})"
             ),
-            "warning[file-unknown]: which file of `gone` 1.0 is installed is not known (no file of it that is locked is on index `pypi`)",
             &format!(
                 "warning[built-from-source]: `onlysource` 1.0 is built on each machine (only a source archive, and {rest})"
             ),

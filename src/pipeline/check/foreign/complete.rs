@@ -72,7 +72,14 @@ pub fn complete(foreign: &mut Foreign, source: &mut dyn Source) {
                 Look::Found(found) => wanted.push((at, open, found)),
                 Look::Built(unfit) => tell(foreign, whom.built(&name, Some(&version), &unfit), &name),
                 Look::Nothing(unfit) => tell(foreign, whom.nothing(&name, Some(&version), &unfit), &name),
-                Look::Unknown(why) => {
+                // Its tool holds what it gets against the digests, and refuses it.
+                Look::Elsewhere(why) if foreign.sets[at].releases[open.at].file.is_none() => {
+                    let message = format!("{} cannot be installed: {why}", told::named(&name, Some(&version)));
+                    let finding = Finding::error(Code::FileGone, message);
+                    tell(foreign, finding.hinting("write the lock anew with its own tool"), &name);
+                    foreign.beside[at].open.push(open);
+                }
+                Look::Unknown(why) | Look::Elsewhere(why) => {
                     if foreign.sets[at].releases[open.at].file.is_none() {
                         tell(foreign, unknown(&name, &version, &why), &name);
                     }
@@ -107,6 +114,8 @@ enum Look {
     Built(Unfit),
     Nothing(Unfit),
     Unknown(String),
+    /// The index has the release, and none of the files that are locked: in a sentence.
+    Elsewhere(String),
 }
 
 fn look(open: &Open, name: &PackageName, version: &Version, pages: &Pages, target: Option<&Target>) -> Look {
@@ -118,6 +127,7 @@ fn look(open: &Open, name: &PackageName, version: &Version, pages: &Pages, targe
     }
     let mut silent = None;
     let mut last = None;
+    let mut has_others = false;
     for index in open.find.indexes() {
         let page = match pages.get(&(index.clone(), name.clone())) {
             Some(Ok(PageAnswer::Found(page))) => page,
@@ -141,7 +151,7 @@ fn look(open: &Open, name: &PackageName, version: &Version, pages: &Pages, targe
         match found {
             Some(Ok(file)) => return Look::Found((index.clone(), Place::Index(index.clone()), file)),
             Some(Err(look)) => last = last.or(Some(look)),
-            None => {}
+            None => has_others = true,
         }
     }
     // An index that did not answer may have what the others lack.
@@ -150,7 +160,8 @@ fn look(open: &Open, name: &PackageName, version: &Version, pages: &Pages, targe
         (Some(why), _) => Look::Unknown(why),
         (None, None) => {
             let names: Vec<String> = open.find.indexes().iter().map(|index| format!("`{index}`")).collect();
-            Look::Unknown(format!("no file of it that is locked is on index {}", names.join(" or ")))
+            let why = format!("no file of it that is locked is on index {}", names.join(" or "));
+            if has_others { Look::Elsewhere(why) } else { Look::Unknown(why) }
         }
     }
 }
@@ -201,8 +212,13 @@ fn best(release: &source::Release, hashes: &[Sha256], target: &Target) -> Option
     let may =
         |file: &&Arc<source::File>| hashes.is_empty() || file.sha256.is_some_and(|sha256| hashes.contains(&sha256));
     let wheels: Vec<Arc<source::File>> = release.wheels.iter().filter(may).cloned().collect();
-    // A digest that no wheel has may be that of the archive.
-    let source_archive = release.source_archive && (hashes.is_empty() || hashes.len() > wheels.len());
+    let is_of_a_wheel = |sha256: &Sha256| release.wheels.iter().any(|file| file.sha256 == Some(*sha256));
+    // A digest that no wheel has may be that of the archive. Releases have one, old ones two: more of them are digests of
+    // nothing that the index offers.
+    const ARCHIVES: usize = 2;
+    let others = hashes.len() - hashes.iter().filter(|sha256| is_of_a_wheel(sha256)).count();
+    let is_archive = others > 0 && (!wheels.is_empty() || others <= ARCHIVES);
+    let source_archive = release.source_archive && (hashes.is_empty() || is_archive);
     if wheels.is_empty() && !source_archive {
         return None;
     }
