@@ -94,8 +94,8 @@ fn decode(wheel: Sha256, entry: &[u8]) -> Option<WheelFacts> {
 
 /// Packs bytes of at most [`BLOCK`], with their sizes before them.
 fn put_block(plain: &[u8], into: &mut Vec<u8>) {
-    // Bytes that do not pack take five more for every 16 KiB.
-    let mut packed = Vec::with_capacity(plain.len() + plain.len() / 1024 + 64);
+    // However badly bytes pack, none takes more than nine bits.
+    let mut packed = Vec::with_capacity(plain.len() + plain.len() / 8 + 64);
     let done = Compress::new(Compression::default(), false).compress_vec(plain, &mut packed, FlushCompress::Finish);
     assert!(matches!(done, Ok(Status::StreamEnd)), "there is room for every byte");
     for size in [packed.len(), plain.len()] {
