@@ -1,33 +1,41 @@
 //! The facts of wheels, kept by the wheel's sha256: they are of its bytes alone, and hold for good.
 //!
 //! ```text
-//! <cache>/facts-v1/<sha256>   a line with the digest of what follows; the wheel's sha256; the facts, deflated
+//! <cache>/facts-v1/<sha256>   a line with the digest of what follows; the wheel's sha256; the form; the facts, in blocks
+//! block                       size packed, size inflated (4 bytes each), deflated bytes
 //! ```
+//!
+//! The facts of TensorFlow are nearly all of an environment's, so that its blocks are inflated side by side.
 //!
 //! What is there counts only whole and for its own wheel: an entry that was cut short, or copied from another wheel, is as
 //! none. Another form of the facts needs another [`FORM`]; another place of the parts another folder.
 
-use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::image::WheelFacts;
 use crate::cache::FACTS;
 use crate::pep::Sha256;
 use crate::sys::fs;
 use crate::sys::fs::{Durability, FsError};
+use crate::sys::parallel;
 
 /// The form of the facts: changed with their types, and with what the reader reads.
-const FORM: u8 = 4;
+const FORM: u8 = 5;
 
 /// The largest entry, and what it may inflate to. TensorFlow's are 3 MB and 30 MB.
 const LARGEST: u64 = 256 << 20;
-const LARGEST_INFLATED: u64 = 1 << 30;
+const LARGEST_INFLATED: usize = 1 << 30;
+
+/// How much is packed together: as much as still packs as well as the whole.
+const BLOCK: usize = 1 << 20;
 
 const DIGEST: usize = 32;
+
+/// Each of the two sizes before a block.
+const SIZE: usize = 4;
 
 /// Facts of wheels in a folder.
 #[derive(Clone, Debug)]
@@ -67,9 +75,9 @@ fn encode(wheel: Sha256, facts: &WheelFacts) -> Vec<u8> {
     let plain = postcard::to_stdvec(facts).expect("plain data always encodes");
     let mut body = wheel.as_bytes().to_vec();
     body.push(FORM);
-    let mut packer = DeflateEncoder::new(body, Compression::default());
-    packer.write_all(&plain).expect("memory takes every byte");
-    let body = packer.finish().expect("memory takes every byte");
+    for block in plain.chunks(BLOCK) {
+        put_block(block, &mut body);
+    }
     [format!("{}\n", Sha256::of(&body)).as_bytes(), &body].concat()
 }
 
@@ -81,9 +89,57 @@ fn decode(wheel: Sha256, entry: &[u8]) -> Option<WheelFacts> {
         return None;
     }
     let packed = body.strip_prefix(wheel.as_bytes())?.strip_prefix(&[FORM])?;
-    let mut plain = Vec::new();
-    DeflateDecoder::new(packed).take(LARGEST_INFLATED).read_to_end(&mut plain).ok()?;
-    postcard::from_bytes(&plain).ok()
+    postcard::from_bytes(&inflate(packed)?).ok()
+}
+
+/// Packs bytes of at most [`BLOCK`], with their sizes before them.
+fn put_block(plain: &[u8], into: &mut Vec<u8>) {
+    // However badly bytes pack, none takes more than nine bits.
+    let mut packed = Vec::with_capacity(plain.len() + plain.len() / 8 + 64);
+    let done = Compress::new(Compression::default(), false).compress_vec(plain, &mut packed, FlushCompress::Finish);
+    assert!(matches!(done, Ok(Status::StreamEnd)), "there is room for every byte");
+    for size in [packed.len(), plain.len()] {
+        into.extend_from_slice(&u32::try_from(size).expect("a block is small").to_le_bytes());
+    }
+    into.extend_from_slice(&packed);
+}
+
+/// Inflates blocks, several at a time; `None` where they are not what [`put_block`] makes.
+fn inflate(mut packed: &[u8]) -> Option<Vec<u8>> {
+    let mut blocks: Vec<(&[u8], usize)> = Vec::new();
+    let mut whole = 0;
+    while !packed.is_empty() {
+        let mut take_size = || {
+            let (size, rest) = packed.split_first_chunk::<SIZE>()?;
+            packed = rest;
+            usize::try_from(u32::from_le_bytes(*size)).ok()
+        };
+        let (size, inflated) = (take_size()?, take_size()?);
+        let (block, rest) = packed.split_at_checked(size)?;
+        packed = rest;
+        whole += inflated;
+        if inflated > BLOCK || whole > LARGEST_INFLATED {
+            return None;
+        }
+        blocks.push((block, inflated));
+    }
+    let mut plain = vec![0; whole];
+    let mut left = &mut plain[..];
+    let mut places = Vec::with_capacity(blocks.len());
+    for (block, inflated) in blocks {
+        let (place, rest) = std::mem::take(&mut left).split_at_mut(inflated);
+        left = rest;
+        places.push((block, Mutex::new(place)));
+    }
+    let done = parallel::map(&places, parallel::cores(), |(block, place)| {
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inflater = Decompress::new(false);
+        let status = inflater.decompress(block, &mut place, FlushDecompress::Finish).ok()?;
+        let whole = status == Status::StreamEnd && inflater.total_in() == block.len() as u64;
+        (whole && inflater.total_out() == place.len() as u64).then_some(())
+    });
+    drop(places);
+    done.into_iter().collect::<Option<()>>().map(|()| plain)
 }
 
 #[cfg(test)]
@@ -124,6 +180,37 @@ mod tests {
         assert_eq!(cache.get(Sha256::of(b"other")).unwrap(), None);
         let Ok(slice) = &facts().images[0].slice else { panic!() };
         assert_eq!(slice.imports.iter().map(|import| import.name).collect::<Vec<_>>(), ["_a", "_b"]);
+    }
+
+    #[test]
+    fn blocks_come_back_as_one() {
+        let mut noise = 1_u32;
+        let mut random = || {
+            noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (noise >> 24) as u8
+        };
+        for size in [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 7] {
+            for plain in [vec![b'a'; size], (0..size).map(|_| random()).collect()] {
+                let mut packed = Vec::new();
+                plain.chunks(BLOCK).for_each(|block| put_block(block, &mut packed));
+                assert!(inflate(&packed).as_ref() == Some(&plain), "{size}");
+                for cut in 1..packed.len().min(20) {
+                    assert!(inflate(&packed[..packed.len() - cut]).as_ref() != Some(&plain), "{size} {cut}");
+                }
+            }
+        }
+        let mut block = Vec::new();
+        put_block(b"some bytes", &mut block);
+        let other = |at: usize, size: u32| {
+            let mut other = block.clone();
+            other[at..at + SIZE].copy_from_slice(&size.to_le_bytes());
+            inflate(&other)
+        };
+        assert_eq!(other(SIZE, 10).as_deref(), Some(&b"some bytes"[..]));
+        for size in [0, 9, 11, u32::MAX] {
+            assert_eq!(other(SIZE, size), None, "{size}");
+            assert_eq!(other(0, size), None, "{size}");
+        }
     }
 
     #[test]

@@ -135,6 +135,13 @@ impl fmt::Debug for Trie {
 
 /// Takes a number of seven bits a byte off the front.
 fn take_uleb(bytes: &mut &[u8]) -> Result<u64, TrieError> {
+    // Nearly every one is small.
+    if let Some((first, rest)) = bytes.split_first()
+        && *first < 0x80
+    {
+        *bytes = rest;
+        return Ok(u64::from(*first));
+    }
     let (mut number, mut shift) = (0_u64, 0_u32);
     loop {
         let (first, rest) = bytes.split_first().ok_or(TrieError::Short)?;
