@@ -36,6 +36,8 @@ pub struct Case<'a> {
     pub macos: MacosVersion,
     /// What is known of packages besides.
     pub knowledge: &'a Knowledge,
+    /// Files that should be there and are gone, from `site-packages`, with the distribution of each.
+    pub gone: &'a BTreeMap<String, PackageName>,
 }
 
 /// An image of which a rule speaks, and the missing name if there is one.

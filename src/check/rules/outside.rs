@@ -1,14 +1,18 @@
-//! Libraries that no package of the set brings and that are expected to be on the Mac.
+//! Libraries that no package of the set brings and that are expected to be on the Mac; and those that a package brought and
+//! that are gone.
 
 use super::case::{Case, Place, counted, grouped, listed, words};
 use super::native_half;
 use super::said::Said;
 use crate::check::dyld::{Outside, Tried, What, leaf};
 use crate::diag::{Code, Finding};
+use crate::pep::PackageName;
 
 /// From where a library is expected, the most harmless last.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum From {
+    /// The environment, where it was: who brought it.
+    Gone(PackageName),
     /// A package manager: of Homebrew what to install, where the path tells.
     Homebrew(Option<String>),
     MacPorts,
@@ -34,7 +38,10 @@ pub(super) fn manager(path: &str) -> Option<From> {
     path.starts_with("/opt/local/").then_some(From::MacPorts)
 }
 
-fn from(outside: Outside, tried: &[Tried<'_>]) -> From {
+fn from(case: &Case<'_>, outside: Outside, tried: &[Tried<'_>]) -> From {
+    if let Some(brought) = tried.iter().find_map(|tried| case.gone.get(&tried.path)) {
+        return From::Gone(brought.clone());
+    }
     let manager = tried.iter().find_map(|tried| manager(&tried.path));
     match outside {
         Outside::Expected => From::Anywhere,
@@ -50,7 +57,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
         What::LibraryMissing { library, tried, outside: Some(outside) }
             if native_half::cause(case, judged, trouble).is_none() =>
         {
-            Some((judged, trouble, *library, from(*outside, tried)))
+            Some((judged, trouble, *library, from(case, *outside, tried)))
         }
         _ => None,
     });
@@ -70,12 +77,16 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
         libraries.dedup();
         let what = counted(images[0], images.len(), ["image", "images"]);
         let need = if images.len() > 1 { "need" } else { "needs" };
-        let message = format!(
-            "{what} of {} {need} {}, which no package of the set brings",
-            case.release(distribution),
-            listed(&libraries)
-        );
+        // What was there once is in no other distribution.
+        let misses = !matches!(from, From::Gone(_));
+        let release = case.release(distribution);
+        let why = match &from {
+            From::Gone(brought) => format!("which {} brought, and which is gone", case.release(brought)),
+            _ => "which no package of the set brings".to_owned(),
+        };
+        let message = format!("{what} of {release} {need} {}, {why}", listed(&libraries));
         let mut finding = match from {
+            From::Gone(_) => Finding::error(Code::LibraryMissing, message),
             From::Anywhere => Finding::note(CODE, message),
             _ => Finding::warning(CODE, message),
         };
@@ -86,6 +97,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
             finding = finding.noting(format!("that of {} is not where this one is looked for", listed(&strangers)));
         }
         finding = match from {
+            From::Gone(brought) => finding.hinting(format!("install `{brought}` again")),
             From::Homebrew(Some(formula)) => {
                 finding.hinting(format!("`brew install {formula}` puts it where it is looked for"))
             }
@@ -101,7 +113,7 @@ pub(super) fn findings(case: &Case<'_>) -> Vec<Said> {
                 finding.noting("what names no folder to look in is usually optional, and used where it is found")
             }
         };
-        findings.push(Said::about(distribution, trouble.image, finding).missing(true));
+        findings.push(Said::about(distribution, trouble.image, finding).missing(misses));
     }
     findings
 }

@@ -33,8 +33,14 @@ use super::set::Set;
 const NAMED: usize = 8;
 
 /// Says whether the libraries of a set load together. `installed` is what was read of it, `unread` why other wheels were
-/// not; what is in neither has no wheel.
-pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], knowledge: &Knowledge) -> Part {
+/// not; what is in neither has no wheel. `gone` are files that should be there, from `site-packages`.
+pub fn libraries(
+    set: &Set,
+    installed: &[Installed<'_>],
+    unread: &[Unread],
+    gone: &BTreeMap<String, PackageName>,
+    knowledge: &Knowledge,
+) -> Part {
     let began = Instant::now();
     let part = |word, otherwise, sum, told| {
         let of = Some(set.of.clone());
@@ -47,7 +53,7 @@ pub fn libraries(set: &Set, installed: &[Installed<'_>], unread: &[Unread], know
         installed.iter().map(|one| Distribution { name: one.name, facts: one.facts }).collect();
     let python = set.of.python;
     let answer = simulate(&distributions, python);
-    let case = Case { installed, answer: &answer, python, macos: on.mac.macos, knowledge };
+    let case = Case { installed, answer: &answer, python, macos: on.mac.macos, knowledge, gone };
     let lacking = Lacking::of(set, installed, unread);
     let (open, said): (Vec<Said>, Vec<Said>) =
         rules::judge(&case).into_iter().partition(|said| said.misses && !lacking.is_empty());

@@ -1,8 +1,10 @@
 //! What a check came to: one [`Part`] for each thing that was looked at. Plain data.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::diag::Code;
 use crate::diag::Finding;
 use crate::knowledge::Circumstances;
 use crate::pep::PackageName;
@@ -86,6 +88,15 @@ pub struct Told {
     pub package: Option<PackageName>,
     /// The file in the environment that it is about, from its root.
     pub path: Option<String>,
+}
+
+impl Part {
+    /// Lists the files that are gone, from the folder of packages, with the package of each.
+    pub(super) fn gone(&self, site: &str) -> BTreeMap<String, PackageName> {
+        let gone = self.told.iter().filter(|told| told.finding.code == Code::FileMissing);
+        let inside = |path: &str| path.strip_prefix(site)?.strip_prefix('/').map(str::to_owned);
+        gone.filter_map(|told| Some((inside(told.path.as_deref()?)?, told.package.clone()?))).collect()
+    }
 }
 
 impl From<Finding> for Told {

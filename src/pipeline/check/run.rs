@@ -147,6 +147,8 @@ struct Own {
     read: Vec<Read>,
     /// Packages whose facts are not those of their wheels.
     touched: Vec<PackageName>,
+    /// Files that are gone, from the folder of packages.
+    gone: BTreeMap<String, PackageName>,
 }
 
 impl Run<'_> {
@@ -239,8 +241,9 @@ impl Run<'_> {
             }
             _ => Vec::new(),
         };
+        let gone = judged.part.gone(&found.tree.site);
         files.extend(judged.part.of.clone().map(|of| (of, judged.part)));
-        own.push(Own { found, read, touched });
+        own.push(Own { found, read, touched, gone });
         Ok(())
     }
 
@@ -336,8 +339,9 @@ impl Run<'_> {
     fn judge(&self, prefix: &Prefix, parts: &mut Vec<Part>, locked: &dyn Fn(&Release) -> Option<Release>) {
         parts.extend(prefix.parts.iter().cloned());
         let installed = prefix.installed();
+        let gone = prefix.parts.iter().flat_map(|part| part.gone(&prefix.tree.site)).collect();
         for set in &prefix.sets {
-            let mut part = libraries(set, &installed, &[], &self.knowledge);
+            let mut part = libraries(set, &installed, &[], &gone, &self.knowledge);
             part.took += prefix.read_in;
             parts.push(part);
             let same = |release: &Release| locked(release).filter(|locked| locked.version == release.version);
@@ -377,7 +381,9 @@ impl Run<'_> {
         // What is not installed was told of the environment, and is nothing that could still be read.
         let is_gone = |release: &Release| touched.contains(&release.name) && !read.iter().any(|one| one.is(release));
         let there = Set { releases: set.releases.iter().filter(|one| !is_gone(one)).cloned().collect(), ..set.clone() };
-        libraries(&there, &installed, &facts.unread, &self.knowledge)
+        let none = BTreeMap::new();
+        let gone = own.map_or(&none, |own| &own.gone);
+        libraries(&there, &installed, &facts.unread, gone, &self.knowledge)
     }
 
     /// Returns the day, counted from the beginning of 1970.

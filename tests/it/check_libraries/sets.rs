@@ -98,7 +98,7 @@ impl Made {
 
     pub(super) fn libraries(&self) -> Part {
         let installed: Vec<Installed<'_>> = self.wheels.iter().map(Wheel::installed).collect();
-        check::libraries(&self.set, &installed, &self.unread, &Knowledge::built_in())
+        check::libraries(&self.set, &installed, &self.unread, &Default::default(), &Knowledge::built_in())
     }
 
     pub(super) fn known(&self) -> Part {

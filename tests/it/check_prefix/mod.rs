@@ -73,7 +73,9 @@ fn libraries(found: &Prefix) -> Vec<Finding> {
     let answer = simulate(&distributions, found.of.python);
     let macos = found.sets[0].of.on.as_ref().unwrap().mac.macos;
     let (installed, knowledge) = (found.installed(), Knowledge::built_in());
-    let case = Case { installed: &installed, answer: &answer, python: found.of.python, macos, knowledge: &knowledge };
+    let gone = Default::default();
+    let (answer, knowledge, python) = (&answer, &knowledge, found.of.python);
+    let case = Case { installed: &installed, answer, python, macos, knowledge, gone: &gone };
     rules::judge(&case).into_iter().map(|said| said.finding).collect()
 }
 

@@ -43,10 +43,10 @@ use crate::support::wheel::base64_url;
 use crate::sync::Here;
 
 const SITE: &str = "lib/python3.13/site-packages";
-const NATIVE: &str = "native-1.0-cp313-cp313-macosx_14_0_arm64.whl";
+pub(crate) const NATIVE: &str = "native-1.0-cp313-cp313-macosx_14_0_arm64.whl";
 
 /// Packs a wheel of bytes.
-fn native() -> Vec<u8> {
+pub(crate) fn native() -> Vec<u8> {
     let library = Made { install_name: Some("@rpath/libone.dylib"), ..Made::default() };
     let module = Made { kind: BUNDLE, dependencies: vec![(LOAD, "@loader_path/libone.dylib")], ..Made::default() };
     let text = |text: &str| text.as_bytes().to_vec();

@@ -1,7 +1,7 @@
 //! A project's own lock and its environments, as parts of a check: through the library, over what the binary locked and
 //! built.
 
-mod environment;
+pub(crate) mod environment;
 mod locked;
 
 use std::path::Path;

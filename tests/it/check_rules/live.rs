@@ -181,7 +181,14 @@ fn judged(lock: &Lockfile, macos: MacosVersion, facts: &BTreeMap<Sha256, WheelFa
         installed.iter().map(|one| Distribution { name: one.name, facts: one.facts }).collect();
     let answer = simulate(&distributions, python);
     let knowledge = Knowledge::built_in();
-    let said = rules::judge(&Case { installed: &installed, answer: &answer, python, macos, knowledge: &knowledge });
+    let said = rules::judge(&Case {
+        installed: &installed,
+        answer: &answer,
+        python,
+        macos,
+        knowledge: &knowledge,
+        gone: &BTreeMap::new(),
+    });
     said.into_iter().map(|said| said.finding).collect()
 }
 

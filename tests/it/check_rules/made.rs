@@ -98,7 +98,14 @@ pub(crate) fn judged_on(wheels: &[Wheel], macos: &str, knowledge: &Arc<Knowledge
     let answer = simulate(&distributions, python);
     let installed: Vec<Installed<'_>> = wheels.iter().map(Wheel::installed).collect();
     let macos = macos.parse().unwrap();
-    let said = rules::judge(&Case { installed: &installed, answer: &answer, python, macos, knowledge });
+    let said = rules::judge(&Case {
+        installed: &installed,
+        answer: &answer,
+        python,
+        macos,
+        knowledge,
+        gone: &Default::default(),
+    });
     said.into_iter().map(|said| said.finding).collect()
 }
 

@@ -163,7 +163,7 @@ const PYPROJECT: &str = r#"
 [project]
 name = "forced"
 version = "0.1.0"
-requires-python = "==3.12.*"
+requires-python = ">=3.11"
 dependencies = ["tensorflow==2.21.*", "tensorflow-metal==1.2.0; sys_platform == 'darwin'"]
 "#;
 

@@ -148,7 +148,9 @@ fn tell(row: &Row, wheels: &BTreeMap<String, WheelFacts>) -> Told {
         }
     }
     let knowledge = Knowledge::built_in();
-    let case = Case { installed: &installed, answer: &answer, python, macos: floor(row), knowledge: &knowledge };
+    let gone = BTreeMap::new();
+    let (answer, knowledge, macos) = (&answer, &knowledge, floor(row));
+    let case = Case { installed: &installed, answer, python, macos, knowledge, gone: &gone };
     let said = rules::judge(&case);
     let mut findings: Vec<Finding> = said.into_iter().map(|said| said.finding).collect();
     let own = format!("`{}`", installed[0].name);
