@@ -348,11 +348,11 @@ impl Run<'_> {
         let macs = sets.iter().filter(|set| set.of.on.is_some());
         let files: Vec<&File> = macs.flat_map(|set| &set.releases).filter_map(|one| one.file.as_ref()).collect();
         let download = |wanted: &[Wanted]| (self.download)(indexes, wanted);
-        let download: Option<&dyn Fn(&[Wanted]) -> Result<Downloads, DownloadError>> = match self.job.wheels {
-            true => Some(&download),
-            false => None,
-        };
-        facts::gather(&files, &facts::From { cache: self.job.cache.as_deref(), download }, self.progress)
+        let mut from = facts::From { cache: self.job.cache.as_deref(), download: None };
+        if self.job.wheels {
+            from.download = Some(&download);
+        }
+        facts::gather(&files, &from, self.progress)
     }
 
     /// Judges the libraries of a set: those of its wheels, but for what an environment has in their place.

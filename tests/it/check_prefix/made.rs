@@ -267,7 +267,7 @@ fn what_cannot_be_read_is_named() {
     let said = lines(&found.parts[0]);
     assert!(
         said.len() == 1
-            && said[0].starts_with("warning[unrecorded]: `lib/python3.12/site-packages/a/lib/libinner.dylib`"),
+            && said[0].starts_with("warning[unreadable]: `lib/python3.12/site-packages/a/lib/libinner.dylib`"),
         "{said:?}"
     );
 }

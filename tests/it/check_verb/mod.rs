@@ -1,3 +1,4 @@
 //! `macml check` through the binary.
 
 mod arguments;
+mod policy;

@@ -164,7 +164,9 @@ fn recorded(env: &Env<'_>, twice: &BTreeSet<PackageName>, locked: Option<&Wanted
 
 fn whose(env: &Env<'_>, one: &Distribution) -> Whose {
     let hint = match env.tree.maker {
-        Maker::Macml { .. } => "`macml env remove NAME` and then `macml sync --env NAME`, in its project, build it anew".to_owned(),
+        Maker::Macml { .. } => {
+            "`macml env remove NAME` and then `macml sync --env NAME`, in its project, build it anew".to_owned()
+        }
         Maker::Other => {
             let pin = format!("{}=={}", one.name, one.text);
             format!("`pip install --force-reinstall --no-deps {pin}` puts it back")
