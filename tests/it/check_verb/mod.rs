@@ -5,3 +5,4 @@ mod damage;
 mod live;
 mod loading;
 mod meaning;
+mod policy;
