@@ -256,6 +256,13 @@ pub fn staged(folder: &Path, only: &[String]) -> Result<Found, Error> {
 }
 
 impl Found {
+    /// Takes the lowest Mac that is locked for, where it is said to be for a lower one, or for none: nothing else is there.
+    pub fn at_least(&mut self, entry: &LockedEnv) {
+        if let Floor::Mac { macos: floor, .. } = &entry.floor {
+            self.macos = Some(self.macos.map_or(*floor, |macos| macos.max(*floor)));
+        }
+    }
+
     /// Says what puts it right, as a hint.
     pub fn remedy(&self) -> String {
         if self.form == Form::Built {
@@ -363,16 +370,15 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
     Ok(Environment { part, touched })
 }
 
-/// Says of each difference what it is. Of a package that is not there, or is of another release, no file is as locked,
-/// which is not told of each.
+/// Says of each difference what it is. Of a package that is not there no file is as locked, which is not told of each.
 fn differences(contents: &Contents, wanted: &Wanted, remedy: &str) -> Vec<Told> {
     let all = &contents.differences;
-    let is_other = |what: &What| matches!(what, What::NotInstalled { .. } | What::OtherVersion { .. });
-    let others = all.iter().filter(|one| is_other(&one.what)).filter_map(|one| one.package.as_ref());
-    let others: BTreeSet<&PackageName> = others.collect();
+    let is_gone = |what: &What| matches!(what, What::NotInstalled { .. });
+    let gone = all.iter().filter(|one| is_gone(&one.what)).filter_map(|one| one.package.as_ref());
+    let gone: BTreeSet<&PackageName> = gone.collect();
     let follows = |one: &Difference| {
         let is_file = matches!(one.what, What::Missing { .. } | What::Changed { .. });
-        is_file && one.package.as_ref().is_some_and(|name| others.contains(name))
+        is_file && one.package.as_ref().is_some_and(|name| gone.contains(name))
     };
     all.iter().filter(|one| !follows(one)).map(|one| difference(one, wanted, remedy)).collect()
 }

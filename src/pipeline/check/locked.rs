@@ -1,5 +1,6 @@
 //! The project's own lock: whether it answers macml.toml, and the sets that it has for each Mac that is judged for.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -372,7 +373,8 @@ impl One<'_> {
             sets.parts.push(part(of.clone(), Sum::Files(files), told));
         }
         let solved_with = Some(self.lock.knowledge.clone()).filter(|date| !date.is_empty());
-        sets.sets.push(Set { of, releases, ignored: self.entry.ignored.clone(), solved_with });
+        let (unknown, ignored) = (BTreeSet::new(), self.entry.ignored.clone());
+        sets.sets.push(Set { of, releases, unknown, ignored, solved_with });
     }
 }
 

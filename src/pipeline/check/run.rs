@@ -223,12 +223,15 @@ impl Run<'_> {
     /// Holds an environment against its lock, and reads of it what its wheels do not speak for.
     fn look(
         &self,
-        found: Found,
+        mut found: Found,
         locked: &locked::Locked,
         files: &mut Vec<(Of, Part)>,
         own: &mut Vec<Own>,
     ) -> Result<(), Error> {
         let Some(lock) = &locked.lockfile else { return Ok(()) };
+        if let Some(entry) = locked.entry(&found.env, found.platform) {
+            found.at_least(entry);
+        }
         let mut judged = found.judge(lock, self.job.level, self.wheels.as_ref())?;
         let touched = judged.touched.keys().cloned().collect();
         let wanted = locked.entry(&found.env, found.platform).map(|entry| Contents::of(lock, entry, found.macos));
@@ -365,7 +368,7 @@ impl Run<'_> {
         let mut installed: Vec<Installed<'_>> = Vec::with_capacity(set.releases.len());
         for release in set.releases.iter().filter(|release| !touched.contains(&release.name)) {
             let Some(file) = &release.file else { continue };
-            let Some(facts) = facts.get(&file.sha256) else { continue };
+            let Some(facts) = facts.get(file) else { continue };
             let (name, version, wheel) = (&release.name, &release.version, Some(&file.wheel));
             installed.push(Installed { name, version, wheel, facts });
         }

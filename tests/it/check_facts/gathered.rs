@@ -62,7 +62,7 @@ fn here(cache: Option<&Path>, files: &[File]) -> Facts {
 /// Returns the library that a wheel is known to have.
 #[track_caller]
 fn library(facts: &Facts, file: &File) -> String {
-    let facts = facts.get(&file.sha256).unwrap_or_else(|| panic!("`{}` is not known: {:?}", file.wheel, facts.unread));
+    let facts = facts.get(file).unwrap_or_else(|| panic!("`{}` is not known: {:?}", file.wheel, facts.unread));
     assert_eq!(facts.foreign.len(), 1);
     facts.foreign[0].path.clone()
 }
@@ -119,7 +119,7 @@ fn nothing_is_fetched_unless_that_is_wished() {
     assert_eq!((facts.unread[0].sha256, &facts.unread[0].why), (files[1].sha256, &Why::NotFetched));
     assert!(index.requests().is_empty());
     // It is kept without the wheel.
-    assert!(FactsCache::inside(cache.path()).get(files[0].sha256).unwrap().is_some());
+    assert!(FactsCache::inside(cache.path()).get(&files[0].wheel, files[0].sha256).unwrap().is_some());
 }
 
 #[test]

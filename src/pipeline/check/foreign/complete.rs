@@ -75,6 +75,7 @@ pub fn complete(foreign: &mut Foreign, source: &mut dyn Source) {
                 Look::Unknown(why) => {
                     if foreign.sets[at].releases[open.at].file.is_none() {
                         tell(foreign, unknown(&name, &version, &why), &name);
+                        foreign.sets[at].unknown.insert(name);
                     }
                     foreign.beside[at].open.push(open);
                 }
@@ -261,6 +262,7 @@ fn fill(foreign: &mut Foreign, at: usize, open: Open, place: Place, file: Result
     if release.file.is_none() {
         let (name, version) = (release.name.clone(), release.version.clone());
         tell(foreign, unknown(&name, &version, &why), &name);
+        foreign.sets[at].unknown.insert(name);
     }
     foreign.beside[at].open.push(open);
 }
