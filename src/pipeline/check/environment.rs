@@ -357,10 +357,12 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
     let begun = Instant::now();
     let contents = contents::look(tree, wanted, look.level, look.cache)?;
     let mut told = differences(&contents, wanted, look.remedy);
+    let follows = told.len() < contents.differences.len();
     told.extend(unsure(&contents));
     told.sort_by_key(|one| one.finding.severity);
     let unreadable = contents.unsure.iter().any(|one| matches!(one, Unsure::Unreadable { .. }));
-    let otherwise = if unreadable { Word::Unsure } else { Word::AsLocked };
+    // What was not told of each file is not as locked, whatever of the rest is allowed.
+    let otherwise = if unreadable || follows { Word::Unsure } else { Word::AsLocked };
     let word = if contents.differences.is_empty() { otherwise } else { Word::Differs };
     let touched = touched(tree, &contents);
     let Contents { files, hashed, digest, .. } = contents;
@@ -370,15 +372,16 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
     Ok(Environment { part, touched })
 }
 
-/// Says of each difference what it is. Of a package that is not there no file is as locked, which is not told of each.
+/// Says of each difference what it is. Of a package that is not there, or is of another release, no file is as locked,
+/// which is not told of each.
 fn differences(contents: &Contents, wanted: &Wanted, remedy: &str) -> Vec<Told> {
     let all = &contents.differences;
-    let is_gone = |what: &What| matches!(what, What::NotInstalled { .. });
-    let gone = all.iter().filter(|one| is_gone(&one.what)).filter_map(|one| one.package.as_ref());
-    let gone: BTreeSet<&PackageName> = gone.collect();
+    let is_other = |what: &What| matches!(what, What::NotInstalled { .. } | What::OtherVersion { .. });
+    let others = all.iter().filter(|one| is_other(&one.what)).filter_map(|one| one.package.as_ref());
+    let others: BTreeSet<&PackageName> = others.collect();
     let follows = |one: &Difference| {
         let is_file = matches!(one.what, What::Missing { .. } | What::Changed { .. });
-        is_file && one.package.as_ref().is_some_and(|name| gone.contains(name))
+        is_file && one.package.as_ref().is_some_and(|name| others.contains(name))
     };
     all.iter().filter(|one| !follows(one)).map(|one| difference(one, wanted, remedy)).collect()
 }

@@ -111,7 +111,8 @@ pub fn gather(files: &[&File], from: &From<'_>, progress: &dyn Progress) -> Fact
     // The biggest first, so that none is left for one thread at the end.
     let mut missing = files.clone();
     missing.sort_by_key(|file| std::cmp::Reverse(file.size));
-    gathering.take(&mut missing, parallel::cores(), |kept, file| kept?.get(&file.wheel, file.sha256).ok().flatten().map(Ok));
+    gathering
+        .take(&mut missing, parallel::cores(), |kept, file| kept?.get(&file.wheel, file.sha256).ok().flatten().map(Ok));
     if !missing.is_empty() {
         gathering.read(&mut missing, progress);
     }

@@ -48,6 +48,7 @@ type Found = (IndexName, Place, Arc<source::File>);
 /// It may be called again with another source: what was found stays.
 pub fn complete(foreign: &mut Foreign, source: &mut dyn Source) {
     foreign.part.told.retain(|one| one.finding.code != Code::FileUnknown);
+    foreign.sets.iter_mut().for_each(|set| set.unknown.clear());
     let mut pages = Pages::new();
     let keys = keys(foreign);
     for (index, name) in &keys {
