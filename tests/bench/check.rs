@@ -97,7 +97,7 @@ fn measure(runs: usize) {
             let begun = Instant::now();
             let facts = gather(&all, &from, &Silent);
             let gathering = begun.elapsed();
-            let known = |file: &&&File| facts.get(&file.sha256).expect("its facts are kept");
+            let known = |file: &&&File| facts.get(file).expect("its facts are kept");
             let distributions: Vec<Distribution<'_>> =
                 all.iter().map(|file| Distribution { name: &file.wheel.name, facts: known(&file) }).collect();
             let answer = simulate(&distributions, minor);

@@ -171,6 +171,13 @@ impl<'a> Judge<'a> {
             })
     }
 
+    /// Returns whether files of a tree of macml's bear other times than those of the locked wheel: they may be of another
+    /// one of the same release, and RECORD with them.
+    fn is_doubtful(&self, unit: &Unit<'_>) -> bool {
+        let is_macmls = matches!(self.tree.maker, Maker::Macml { .. });
+        is_macmls && unit.locked.is_some_and(|locked| locked.wheel.is_some()) && self.is_touched(unit)
+    }
+
     /// Returns whether RECORD was written after the tree was finished.
     fn is_record_late(&self, distribution: &Distribution) -> bool {
         match self.tree.maker {
@@ -225,7 +232,7 @@ impl<'a> Judge<'a> {
             let (rows, differs) = self.of_wheel(unit, wheel, shared);
             edited = differs;
             self.units[at].rows = Cow::Owned(rows);
-        } else if unit.distribution.is_some() && (self.level == Level::Full || late) {
+        } else if unit.distribution.is_some() && (self.level == Level::Full || late || self.is_doubtful(unit)) {
             self.unsure.insert(Unsure::Record { package: name.clone() });
         }
         let Some(distribution) = self.units[at].distribution else { return };

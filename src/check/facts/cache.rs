@@ -1,14 +1,14 @@
 //! The facts of wheels, kept by the wheel's sha256: they are of its bytes alone, and hold for good.
 //!
 //! ```text
-//! <cache>/facts-v1/<sha256>   a line with the digest of what follows; the wheel's sha256; the form; the facts, in blocks
+//! <cache>/facts-v1/<sha256>   a line with the digest of what follows; that of the wheel's sha256 and release; the form; the facts, in blocks
 //! block                       size packed, size inflated (4 bytes each), deflated bytes
 //! ```
 //!
 //! The facts of TensorFlow are nearly all of an environment's, so that its blocks are inflated side by side.
 //!
 //! What is there counts only whole and for its own wheel: an entry that was cut short, or copied from another wheel, is as
-//! none. Another form of the facts needs another [`FORM`]; another place of the parts another folder.
+//! none. So is that of a wheel which a lock gives out as another release than it is: whoever reads that wheel finds out. Another form of the facts needs another [`FORM`]; another place of the parts another folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -17,13 +17,13 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 
 use super::image::WheelFacts;
 use crate::cache::FACTS;
-use crate::pep::Sha256;
+use crate::pep::{Sha256, WheelName};
 use crate::sys::fs;
 use crate::sys::fs::{Durability, FsError};
 use crate::sys::parallel;
 
 /// The form of the facts: changed with their types, and with what the reader reads.
-const FORM: u8 = 5;
+const FORM: u8 = 6;
 
 /// The largest entry, and what it may inflate to. TensorFlow's are 3 MB and 30 MB.
 const LARGEST: u64 = 256 << 20;
@@ -57,23 +57,29 @@ impl FactsCache {
     ///
     /// # Errors
     /// When something is there and cannot be read.
-    pub fn get(&self, wheel: Sha256) -> Result<Option<WheelFacts>, FsError> {
-        Ok(fs::read_plain(&self.path(wheel), LARGEST)?.and_then(|bytes| decode(wheel, &bytes)))
+    pub fn get(&self, wheel: &WheelName, sha256: Sha256) -> Result<Option<WheelFacts>, FsError> {
+        Ok(fs::read_plain(&self.path(sha256), LARGEST)?.and_then(|bytes| decode(key(wheel, sha256), &bytes)))
     }
 
     /// Keeps the facts of a wheel.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn put(&self, wheel: Sha256, facts: &WheelFacts) -> Result<(), FsError> {
-        fs::write_atomic(&self.path(wheel), &encode(wheel, facts), Durability::Cached).map(drop)
+    pub fn put(&self, wheel: &WheelName, sha256: Sha256, facts: &WheelFacts) -> Result<(), FsError> {
+        let bytes = encode(key(wheel, sha256), facts);
+        fs::write_atomic(&self.path(sha256), &bytes, Durability::Cached).map(drop)
     }
 }
 
+/// Returns what an entry is known by to be that of a wheel, as the release that it was read for.
+fn key(wheel: &WheelName, sha256: Sha256) -> Sha256 {
+    Sha256::of(format!("{sha256} {} {}", wheel.name, wheel.version).as_bytes())
+}
+
 /// Makes the bytes of an entry.
-fn encode(wheel: Sha256, facts: &WheelFacts) -> Vec<u8> {
+fn encode(key: Sha256, facts: &WheelFacts) -> Vec<u8> {
     let plain = postcard::to_stdvec(facts).expect("plain data always encodes");
-    let mut body = wheel.as_bytes().to_vec();
+    let mut body = key.as_bytes().to_vec();
     body.push(FORM);
     for block in plain.chunks(BLOCK) {
         put_block(block, &mut body);
@@ -82,13 +88,13 @@ fn encode(wheel: Sha256, facts: &WheelFacts) -> Vec<u8> {
 }
 
 /// Reads an entry; `None` where it is not whole, of another wheel or of another form.
-fn decode(wheel: Sha256, entry: &[u8]) -> Option<WheelFacts> {
+fn decode(key: Sha256, entry: &[u8]) -> Option<WheelFacts> {
     let (sum, body) = entry.split_at_checked(2 * DIGEST)?;
     let body = body.strip_prefix(b"\n")?;
     if std::str::from_utf8(sum).ok()?.parse() != Ok(Sha256::of(body)) {
         return None;
     }
-    let packed = body.strip_prefix(wheel.as_bytes())?.strip_prefix(&[FORM])?;
+    let packed = body.strip_prefix(key.as_bytes())?.strip_prefix(&[FORM])?;
     postcard::from_bytes(&inflate(packed)?).ok()
 }
 
@@ -174,10 +180,15 @@ mod tests {
     fn facts_come_back_as_they_were() {
         let folder = tempfile::tempdir().unwrap();
         let (cache, wheel) = (FactsCache::inside(folder.path()), Sha256::of(b"wheel"));
-        assert_eq!(cache.get(wheel).unwrap(), None);
-        cache.put(wheel, &facts()).unwrap();
-        assert_eq!(cache.get(wheel).unwrap(), Some(facts()));
-        assert_eq!(cache.get(Sha256::of(b"other")).unwrap(), None);
+        let called: [WheelName; 3] =
+            ["a-1-py3-none-any.whl", "b-1-py3-none-any.whl", "a-2-py3-none-any.whl"].map(|name| name.parse().unwrap());
+        assert_eq!(cache.get(&called[0], wheel).unwrap(), None);
+        cache.put(&called[0], wheel, &facts()).unwrap();
+        assert_eq!(cache.get(&called[0], wheel).unwrap(), Some(facts()));
+        assert_eq!(cache.get(&called[0], Sha256::of(b"other")).unwrap(), None);
+        for other in &called[1..] {
+            assert_eq!(cache.get(other, wheel).unwrap(), None, "they are not those of {other}");
+        }
         let Ok(slice) = &facts().images[0].slice else { panic!() };
         assert_eq!(slice.imports.iter().map(|import| import.name).collect::<Vec<_>>(), ["_a", "_b"]);
     }

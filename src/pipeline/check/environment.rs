@@ -267,6 +267,13 @@ pub fn staged(folder: &Path, only: &[String]) -> Result<Found, Error> {
 }
 
 impl Found {
+    /// Takes the lowest Mac that is locked for, where it is said to be for a lower one, or for none: nothing else is there.
+    pub fn at_least(&mut self, entry: &LockedEnv) {
+        if let Floor::Mac { macos: floor, .. } = &entry.floor {
+            self.macos = Some(self.macos.map_or(*floor, |macos| macos.max(*floor)));
+        }
+    }
+
     /// Says what puts it right, as a hint.
     pub fn remedy(&self) -> String {
         if self.form == Form::Built {
@@ -367,10 +374,12 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
     let begun = Instant::now();
     let contents = contents::look(tree, wanted, look.level, look.cache)?;
     let mut told = differences(&contents, wanted, look);
+    let follows = told.len() < contents.differences.len();
     told.extend(unsure(&contents));
     told.sort_by_key(|one| one.finding.severity);
     let unreadable = contents.unsure.iter().any(|one| matches!(one, Unsure::Unreadable { .. }));
-    let otherwise = if unreadable { Word::Unsure } else { Word::AsLocked };
+    // What was not told of each file is not as locked, whatever of the rest is allowed.
+    let otherwise = if unreadable || follows { Word::Unsure } else { Word::AsLocked };
     let word = if contents.differences.is_empty() { otherwise } else { Word::Differs };
     let touched = touched(tree, &contents);
     let Contents { files, hashed, digest, .. } = contents;

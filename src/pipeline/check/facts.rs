@@ -55,7 +55,7 @@ pub struct From<'a> {
 /// What is known of wheels.
 #[derive(Default, Debug)]
 pub struct Facts {
-    known: BTreeMap<Sha256, WheelFacts>,
+    known: BTreeMap<Sha256, (WheelName, WheelFacts)>,
     /// What was fetched for it.
     pub fetched: Amount,
     /// What was not read, in the order of the files.
@@ -64,8 +64,9 @@ pub struct Facts {
 
 impl Facts {
     /// Returns the facts of a wheel.
-    pub fn get(&self, wheel: &Sha256) -> Option<&WheelFacts> {
-        self.known.get(wheel)
+    pub fn get(&self, file: &File) -> Option<&WheelFacts> {
+        let (wheel, facts) = self.known.get(&file.sha256)?;
+        is_same(wheel, &file.wheel).then_some(facts)
     }
 }
 
@@ -102,6 +103,7 @@ impl fmt::Display for Why {
 
 /// Gets the facts of files, those with the same digest once.
 pub fn gather(files: &[&File], from: &From<'_>, progress: &dyn Progress) -> Facts {
+    let all = files;
     let mut seen = BTreeSet::new();
     let files: Vec<&File> = files.iter().copied().filter(|file| seen.insert(file.sha256)).collect();
     let mut gathering = Gathering { from, kept: from.cache.map(FactsCache::inside), facts: Facts::default() };
@@ -109,7 +111,8 @@ pub fn gather(files: &[&File], from: &From<'_>, progress: &dyn Progress) -> Fact
     // The biggest first, so that none is left for one thread at the end.
     let mut missing = files.clone();
     missing.sort_by_key(|file| std::cmp::Reverse(file.size));
-    gathering.take(&mut missing, parallel::cores(), |kept, file| kept?.get(file.sha256).ok().flatten().map(Ok));
+    gathering
+        .take(&mut missing, parallel::cores(), |kept, file| kept?.get(&file.wheel, file.sha256).ok().flatten().map(Ok));
     if !missing.is_empty() {
         gathering.read(&mut missing, progress);
     }
@@ -117,7 +120,27 @@ pub fn gather(files: &[&File], from: &From<'_>, progress: &dyn Progress) -> Fact
     let mut facts = gathering.facts;
     let place = |unread: &Unread| files.iter().position(|file| file.sha256 == unread.sha256);
     facts.unread.sort_by_key(place);
+    // One wheel is of one release, whatever a lock says.
+    for file in all {
+        let first = files.iter().find(|first| first.sha256 == file.sha256);
+        let Some(first) = first.filter(|first| !is_same(&first.wheel, &file.wheel)) else { continue };
+        if !facts.unread.iter().any(|one| one.sha256 == file.sha256 && one.wheel == file.wheel) {
+            let reason = format!("`{}` has the same sha256, and no wheel is of two releases", first.wheel);
+            facts.unread.push(Unread::of(file, Why::Failed(reason)));
+        }
+    }
     facts
+}
+
+/// Returns whether wheels are of one release.
+fn is_same(one: &WheelName, other: &WheelName) -> bool {
+    (&one.name, &one.version) == (&other.name, &other.version)
+}
+
+impl Unread {
+    fn of(file: &File, why: Why) -> Self {
+        Self { wheel: file.wheel.clone(), sha256: file.sha256, size: file.size, why }
+    }
 }
 
 /// Facts as they come together.
@@ -151,14 +174,13 @@ impl Gathering<'_> {
 
     fn keep(&mut self, file: &File, read: Read) {
         match read {
-            Ok(facts) => drop(self.facts.known.insert(file.sha256, facts)),
+            Ok(facts) => drop(self.facts.known.insert(file.sha256, (file.wheel.clone(), facts))),
             Err(reason) => self.unread(file, Why::Failed(reason)),
         }
     }
 
     fn unread(&mut self, file: &File, why: Why) {
-        let (wheel, sha256, size) = (file.wheel.clone(), file.sha256, file.size);
-        self.facts.unread.push(Unread { wheel, sha256, size, why });
+        self.facts.unread.push(Unread::of(file, why));
     }
 
     /// Reads wheels that are there, and fetches the others if that is wished.
@@ -274,7 +296,7 @@ fn wanted(file: &File) -> Option<Wanted> {
 
 /// Keeps facts for the next time; a cache that takes none costs only that.
 fn put(kept: Option<&FactsCache>, file: &File, facts: &WheelFacts) {
-    let _ = kept.map(|kept| kept.put(file.sha256, facts));
+    let _ = kept.map(|kept| kept.put(&file.wheel, file.sha256, facts));
 }
 
 /// Reads a wheel that is unpacked in the cache; `None` where it is not, or is not as it was unpacked.
@@ -316,7 +338,7 @@ fn arrived(
 ) -> Option<Read> {
     let Some(read) = read(&ready.path, file) else {
         // Another one that reads facts left them; one that builds an environment left the wheel, unpacked.
-        let facts = kept.and_then(|kept| kept.get(file.sha256).ok().flatten());
+        let facts = kept.and_then(|kept| kept.get(&file.wheel, file.sha256).ok().flatten());
         return facts.or_else(|| unpacked(wheels, file).inspect(|facts| put(kept, file, facts))).map(Ok);
     };
     let read = read.inspect(|facts| put(kept, file, facts));

@@ -18,6 +18,7 @@ use crate::diag::Finding;
 use crate::diag::Severity;
 use crate::knowledge::Knowledge;
 use crate::pep::PackageName;
+use crate::pep::Sha256;
 
 use super::facts::Unread;
 use super::facts::Why;
@@ -26,8 +27,12 @@ use super::part::Part;
 use super::part::Sum;
 use super::part::Told;
 use super::part::Word;
+use super::set::File;
 use super::set::Release;
 use super::set::Set;
+
+/// Why a release was not read of which an index did not say the files.
+const UNKNOWN: &str = "which file of it is installed is not known";
 
 /// How many packages a finding names.
 const NAMED: usize = 8;
@@ -98,10 +103,18 @@ struct Lacking<'a> {
 impl<'a> Lacking<'a> {
     fn of(set: &'a Set, installed: &[Installed<'_>], unread: &'a [Unread]) -> Self {
         let read: BTreeSet<&PackageName> = installed.iter().map(|one| one.name).collect();
-        let why: BTreeMap<_, _> = unread.iter().map(|unread| (unread.sha256, &unread.why)).collect();
+        let why: BTreeMap<Sha256, Vec<&Unread>> = unread.iter().fold(BTreeMap::new(), |mut all, one| {
+            all.entry(one.sha256).or_insert_with(Vec::new).push(one);
+            all
+        });
+        let why = |file: &File| {
+            let same = why.get(&file.sha256)?.iter().find(|one| one.wheel == file.wheel)?;
+            Some(&same.why)
+        };
         let mut lacking = Self { failed: Vec::new(), waiting: Vec::new(), built: Vec::new() };
         for release in set.releases.iter().filter(|release| !read.contains(&release.name)) {
-            match release.file.as_ref().map(|file| why.get(&file.sha256)) {
+            match release.file.as_ref().map(why) {
+                None if set.unknown.contains(&release.name) => lacking.failed.push((release, UNKNOWN)),
                 None => lacking.built.push(release),
                 Some(Some(Why::Failed(reason))) => lacking.failed.push((release, reason)),
                 Some(Some(Why::NotFetched) | None) => lacking.waiting.push(release),

@@ -380,7 +380,8 @@ impl One<'_> {
             sets.parts.push(part(of.clone(), Sum::Files(files), told));
         }
         let solved_with = Some(self.lock.knowledge.clone()).filter(|date| !date.is_empty());
-        sets.sets.push(Set { of, releases, ignored: self.entry.ignored.clone(), solved_with });
+        let (unknown, ignored) = (BTreeSet::new(), self.entry.ignored.clone());
+        sets.sets.push(Set { of, releases, unknown, ignored, solved_with });
     }
 }
 

@@ -10,6 +10,8 @@ use std::time::SystemTime;
 use crate::check::contents::Tree;
 use crate::check::contents::Wanted as Contents;
 use crate::check::rules::Installed;
+use crate::diag::Code;
+use crate::diag::Finding;
 use crate::index::download::DownloadError;
 use crate::index::download::Downloads;
 use crate::index::download::Wanted;
@@ -48,9 +50,12 @@ use super::libraries::libraries;
 use super::locked;
 use super::locked::Judged;
 use super::offered::offered;
+use super::part::Because;
+use super::part::Level;
 use super::part::Of;
 use super::part::Part;
 use super::part::Sum;
+use super::part::Word;
 use super::policy::Verdict;
 use super::prefix;
 use super::prefix::Prefix;
@@ -189,6 +194,7 @@ impl Run<'_> {
         };
         let mut parts = vec![locked.part.clone()];
         parts.extend(fitting.into_iter().filter(|part| part.of.as_ref().is_none_or(|of| is_meant(of.platform))));
+        self.unasked(sets.iter().map(|set| &set.of), &mut parts);
         if self.job.index {
             let mut source = connect(&locked.project.manifest, Reach::Network).map_err(Error::Connect)?;
             parts.push(offered(&sets, &mut *source, self.today()));
@@ -225,12 +231,15 @@ impl Run<'_> {
     /// Holds an environment against its lock, and reads of it what its wheels do not speak for.
     fn look(
         &self,
-        found: Found,
+        mut found: Found,
         locked: &locked::Locked,
         files: &mut Vec<(Of, Part)>,
         own: &mut Vec<Own>,
     ) -> Result<(), Error> {
         let Some(lock) = &locked.lockfile else { return Ok(()) };
+        if let Some(entry) = locked.entry(&found.env, found.platform) {
+            found.at_least(entry);
+        }
         let mut judged = found.judge(lock, self.job.level, self.wheels.as_ref())?;
         let touched = judged.touched.keys().cloned().collect();
         let wanted = locked.entry(&found.env, found.platform).map(|entry| Contents::of(lock, entry, found.macos));
@@ -323,6 +332,7 @@ impl Run<'_> {
         for prefix in &prefix::prefix(root, declared, on, host.as_ref(), *level, None)? {
             self.judge(prefix, &mut parts, &|_| None);
         }
+        self.unasked(std::iter::empty(), &mut parts);
         Ok(Outcome {
             lock: None,
             parts,
@@ -333,6 +343,26 @@ impl Run<'_> {
             verdict: Verdict::Ok,
             took: std::time::Duration::ZERO,
         })
+    }
+
+    /// Says so where Macs were asked about and nothing there is for any.
+    fn unasked<'a>(&self, mut sets: impl Iterator<Item = &'a Of>, parts: &mut Vec<Part>) {
+        let Some(first) = self.job.on.first() else { return };
+        let is_asked = |of: &Of| of.on.as_ref().is_some_and(|on| on.because == Because::Asked);
+        let nothing = parts.iter().any(|part| part.level == Level::Lock && part.otherwise == Word::Unsure);
+        let is_there = sets.any(is_asked) || parts.iter().filter_map(|part| part.of.as_ref()).any(is_asked);
+        if nothing || is_there {
+            return;
+        }
+        let message = format!(
+            "nothing here is for Macs, so that nothing can be said of {} with macOS {}",
+            first.chip, first.macos
+        );
+        let finding = Finding::error(Code::LockUnfit, message)
+            .hinting("leave `--on` out, or name the environment or the folder that is for Macs");
+        let (level, word, otherwise, sum) = (Level::Lock, Word::Unfit, Word::Unsure, Sum::Nothing);
+        let took = std::time::Duration::ZERO;
+        parts.push(Part { level, of: None, word, otherwise, sum, told: vec![finding.into()], took });
     }
 
     /// Judges what is in an environment, of which `locked` may know the wheels.
@@ -369,7 +399,7 @@ impl Run<'_> {
         let mut installed: Vec<Installed<'_>> = Vec::with_capacity(set.releases.len());
         for release in set.releases.iter().filter(|release| !touched.contains(&release.name)) {
             let Some(file) = &release.file else { continue };
-            let Some(facts) = facts.get(&file.sha256) else { continue };
+            let Some(facts) = facts.get(file) else { continue };
             let (name, version, wheel) = (&release.name, &release.version, Some(&file.wheel));
             installed.push(Installed { name, version, wheel, facts });
         }

@@ -1,5 +1,7 @@
 //! `Set`: the releases of one environment for one Mac, whoever locked or installed them. Plain data.
 
+use std::collections::BTreeSet;
+
 use crate::host::Chip;
 use crate::index::download::Place;
 use crate::pep::PackageName;
@@ -19,6 +21,8 @@ pub struct Set {
     pub of: Of,
     /// Its releases, by name.
     pub releases: Vec<Release>,
+    /// Releases of which it could not be found out what is installed.
+    pub unknown: BTreeSet<PackageName>,
     /// Names of knowledge that the project switched off.
     pub ignored: Vec<String>,
     /// The knowledge that it was solved with, a date; `None` where none had a part in it.

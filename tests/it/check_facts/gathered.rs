@@ -62,7 +62,7 @@ fn here(cache: Option<&Path>, files: &[File]) -> Facts {
 /// Returns the library that a wheel is known to have.
 #[track_caller]
 fn library(facts: &Facts, file: &File) -> String {
-    let facts = facts.get(&file.sha256).unwrap_or_else(|| panic!("`{}` is not known: {:?}", file.wheel, facts.unread));
+    let facts = facts.get(file).unwrap_or_else(|| panic!("`{}` is not known: {:?}", file.wheel, facts.unread));
     assert_eq!(facts.foreign.len(), 1);
     facts.foreign[0].path.clone()
 }
@@ -108,6 +108,25 @@ fn wheels_are_fetched_once_read_and_thrown_away() {
     assert!(!cache.path().join("wheels-v1").join(files[0].sha256.to_string()).exists());
 }
 
+/// A lock may say what it likes: a wheel is of one release.
+#[test]
+fn one_wheel_is_not_of_two_releases() {
+    let (index, cache) = (index(), tempfile::tempdir().unwrap());
+    let config = config(&index, cache.path());
+    let own = file(&index, ONE);
+    let other = File { wheel: TWO.parse().unwrap(), ..own.clone() };
+    let facts = fetching(&config, &[own.clone(), other.clone()]);
+    assert_eq!(library(&facts, &own), "one/x.so");
+    assert!(facts.get(&other).is_none());
+    let told = unread(&facts);
+    let expected = format!("`{ONE}` has the same sha256, and no wheel is of two releases");
+    assert_eq!(told, [(TWO.to_owned(), expected)]);
+    // Nor is one whose facts were kept for another project.
+    let facts = here(Some(cache.path()), std::slice::from_ref(&other));
+    assert!(facts.get(&other).is_none());
+    assert_eq!(facts.unread[0].why, Why::NotFetched);
+}
+
 #[test]
 fn nothing_is_fetched_unless_that_is_wished() {
     let (index, cache) = (index(), tempfile::tempdir().unwrap());
@@ -119,7 +138,7 @@ fn nothing_is_fetched_unless_that_is_wished() {
     assert_eq!((facts.unread[0].sha256, &facts.unread[0].why), (files[1].sha256, &Why::NotFetched));
     assert!(index.requests().is_empty());
     // It is kept without the wheel.
-    assert!(FactsCache::inside(cache.path()).get(files[0].sha256).unwrap().is_some());
+    assert!(FactsCache::inside(cache.path()).get(&files[0].wheel, files[0].sha256).unwrap().is_some());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What indexes say of locked files: all there, gone, replaced, withdrawn, about to go; and indexes that say nothing.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,6 +39,7 @@ fn set(releases: &[(&str, &str)]) -> Set {
             on: None,
         },
         releases: releases.iter().map(release).collect(),
+        unknown: BTreeSet::new(),
         ignored: Vec::new(),
         solved_with: None,
     }

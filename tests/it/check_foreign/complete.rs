@@ -11,6 +11,7 @@ use macml::index::source::InMemorySource;
 use macml::index::source::PageAnswer;
 use macml::index::source::Source;
 use macml::index::source::SourceError;
+use macml::pipeline::check;
 use macml::pipeline::check::Word;
 use macml::pipeline::check::foreign;
 use macml::pipeline::check::foreign::Lacks;
@@ -192,6 +193,14 @@ fn what_stays_unknown_is_told_and_may_be_found_later() {
         )
     };
     let absent = of("absent", "1.0", "no file of it that is locked is on index `pypi`");
+    // That is not the same as to have none.
+    let unknown: Vec<&str> = foreign.sets[0].unknown.iter().map(|name| name.as_str()).collect();
+    assert_eq!(unknown, ["absent", "mlx", "numpy"]);
+    let libraries =
+        check::libraries(&foreign.sets[0], &[], &[], &BTreeMap::new(), &macml::knowledge::Knowledge::built_in());
+    assert_eq!((libraries.word, libraries.otherwise), (Word::Unsure, Word::Unsure));
+    let expected = "`numpy` 2.3.0 was not read: which file of it is installed is not known";
+    assert!(libraries.told.iter().any(|one| one.finding.message == expected), "{libraries:?}");
     assert_eq!(
         told(&foreign),
         [
@@ -203,6 +212,7 @@ fn what_stays_unknown_is_told_and_may_be_found_later() {
     assert_eq!((foreign.lacks(), foreign.part.word), (Lacks::Files, Word::Readable));
     foreign::complete(&mut foreign, &mut universe.source());
     assert_eq!(told(&foreign), [absent]);
+    assert_eq!(foreign.sets[0].unknown.len(), 1);
     assert_eq!(foreign.sets[0].releases.iter().filter(|release| release.file.is_some()).count(), 2);
 }
 

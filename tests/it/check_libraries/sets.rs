@@ -1,5 +1,7 @@
 //! Sets in the making, and parts as text.
 
+use std::collections::BTreeSet;
+
 use macml::check::facts::WheelFacts;
 use macml::check::rules::Installed;
 use macml::index::download::Place;
@@ -41,7 +43,7 @@ pub(super) fn set(wheels: impl IntoIterator<Item = Wheel>, macos: &str) -> Made 
         python: PythonMinor { major: 3, minor: 11 },
         on: Some(On { mac, because: Because::Floor }),
     };
-    let set = Set { of, releases: Vec::new(), ignored: Vec::new(), solved_with: None };
+    let set = Set { of, releases: Vec::new(), unknown: BTreeSet::new(), ignored: Vec::new(), solved_with: None };
     let mut made = Made { set, wheels: Vec::new(), unread: Vec::new() };
     for wheel in wheels {
         made.set.releases.push(Made::release(&wheel));

@@ -312,6 +312,8 @@ fn two_releases_of_one_package() {
         [Level::Names, Level::Times].map(|level| mac.said(level)),
         [(); 2].map(|()| expected.map(str::to_owned))
     );
+    // What is not told of its files does not become as locked when that is allowed.
+    assert_eq!(mac.at(Level::Times).part.otherwise, Word::Unsure);
     let [one] = &mac.read(&mac.at(Level::Times))[..] else { panic!() };
     assert_eq!((one.version.as_ref().unwrap().to_string(), one.wheel.as_ref()), ("2.0".to_owned(), None));
     assert_eq!(one.facts.images.len(), 1);
@@ -357,6 +359,70 @@ fn without_the_cache_record_is_taken_at_its_word() {
         "{said:?}"
     );
     assert!(said[0].starts_with("[file-missing] "), "{said:?}");
+}
+
+/// Who edits a library and its row together, or puts in the files of another wheel, is told nothing by RECORD: facts come
+/// from what is there.
+#[test]
+fn where_record_is_trusted_facts_are_those_of_the_tree() {
+    let mac = Mac::new();
+    let lock = mac.locked.lockfile.as_ref().unwrap();
+    let trusted = |level| {
+        let environment = mac.found.judge(lock, level, None).unwrap();
+        assert_eq!(environment.part.word, Word::AsLocked);
+        environment.touched.keys().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(trusted(Level::Times), [""; 0]);
+    assert_eq!(trusted(Level::Full), ["gpu", "mods", "native"]);
+    // As a copy without times leaves it.
+    let library = mac.path("native/libone.dylib");
+    own(&library);
+    fs::File::options().append(true).open(&library).unwrap().set_modified(std::time::SystemTime::now()).unwrap();
+    assert_eq!(trusted(Level::Times), ["native"]);
+    // The cache has the wheel, and knows it.
+    assert!(mac.at(Level::Times).touched.is_empty());
+    let mut bytes = fs::read(&library).unwrap();
+    bytes[0x1000] ^= 1;
+    fs::write(&library, &bytes).unwrap();
+    let record = mac.path("native-1.0.dist-info/RECORD");
+    let text = fs::read_to_string(&record).unwrap();
+    let row = |line: &str| match line.starts_with("native/libone.dylib,") {
+        true => "native/libone.dylib,,".to_owned(),
+        false => line.to_owned(),
+    };
+    fs::remove_file(&record).unwrap();
+    fs::write(&record, text.lines().map(row).collect::<Vec<_>>().join("\n") + "\n").unwrap();
+    assert_eq!(mac.found.judge(lock, Level::Times, None).unwrap().touched.keys().next().unwrap().as_str(), "native");
+}
+
+/// What is no file is neither waited for nor the end of all.
+#[test]
+fn pipes_devices_and_links_to_themselves() {
+    let pipe = |path: &Path| assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+    let device = |path: &Path| std::os::unix::fs::symlink("/dev/zero", path).unwrap();
+    let link = |path: &Path| std::os::unix::fs::symlink(path.file_name().unwrap(), path).unwrap();
+    let instead: [&dyn Fn(&Path); 3] = [&pipe, &device, &link];
+    let mac = Mac::new();
+    for name in
+        ["native/libone.dylib", "native-1.0.dist-info/METADATA", "native-1.0.dist-info/RECORD", "mods/sub/one.py"]
+    {
+        let kept = fs::read(mac.path(name)).unwrap();
+        for instead in instead {
+            fs::remove_file(mac.path(name)).unwrap();
+            instead(&mac.path(name));
+            let environment = mac.at(Level::Full);
+            assert_eq!(environment.part.word, Word::Differs, "{name}");
+            mac.read(&environment);
+        }
+        fs::remove_file(mac.path(name)).unwrap();
+        fs::write(mac.path(name), kept).unwrap();
+    }
+    let mark = mac.found.tree.root.join("macml-staged.json");
+    for instead in instead {
+        fs::remove_file(&mark).unwrap();
+        instead(&mark);
+        assert!(environment::staged(&mac.found.tree.root, &[]).is_err());
+    }
 }
 
 /// A link that leads to itself is read by nobody, whatever they may do.

@@ -35,7 +35,7 @@ fn keep(project: &Project, wheels: &BTreeMap<Sha256, String>) {
             assert!(!wheel.starts_with("tensorflow"), "{wheel}");
             WheelFacts::default()
         });
-        cache.put(*sha256, &facts).unwrap();
+        cache.put(&wheel.parse().unwrap(), *sha256, &facts).unwrap();
     }
 }
 

@@ -212,7 +212,7 @@ fn the_largest_wheels_are_read_while_they_are_inflated() {
         let facts = read_wheel(&mut macml::install::open(file, wheel).unwrap()).unwrap();
         let (after, peak) = used();
         let kept = FactsCache::inside(&cache);
-        kept.put(ready.sha256, &facts).unwrap();
+        kept.put(wheel, ready.sha256, &facts).unwrap();
         let entry = cache.join("facts-v1").join(ready.sha256.to_string()).metadata().unwrap().len();
         eprintln!(
             "{wheel}: {} images, {:.1} s of processor, at most {peak} MB of memory, {} kB kept",
@@ -220,7 +220,7 @@ fn the_largest_wheels_are_read_while_they_are_inflated() {
             after - before,
             entry >> 10
         );
-        assert!(kept.get(ready.sha256).unwrap().as_ref() == Some(&facts));
+        assert!(kept.get(wheel, ready.sha256).unwrap().as_ref() == Some(&facts));
         let broken = |image: &&Image| image.slice.as_ref().is_ok_and(|slice| slice.signature != Signature::Intact);
         assert_eq!(facts.images.iter().find(broken), None);
         if wheel.name.as_str() == "torch" {

@@ -233,17 +233,17 @@ fn damaged_other_files() {
 fn damaged_facts() {
     let folder = tempfile::tempdir().unwrap();
     let cache = FactsCache::inside(folder.path());
-    let wheel = Sha256::of(b"wheel");
+    let (called, wheel) = ("a-1-py3-none-any.whl".parse().unwrap(), Sha256::of(b"wheel"));
     let mut facts = macml::check::facts::WheelFacts::default();
     facts.images.extend(images().iter().map(|(_, bytes)| image(bytes)));
-    cache.put(wheel, &facts).unwrap();
+    cache.put(&called, wheel, &facts).unwrap();
     let path = folder.path().join("facts-v1").join(wheel.to_string());
     let whole = std::fs::read(&path).unwrap();
     let body = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
     fuzz(&[("facts".to_owned(), whole[body..].to_vec())], |body| {
         let entry = [format!("{}\n", Sha256::of(body)).as_bytes(), body].concat();
         std::fs::write(&path, entry).unwrap();
-        for image in cache.get(wheel).unwrap().into_iter().flat_map(|facts| facts.images) {
+        for image in cache.get(&called, wheel).unwrap().into_iter().flat_map(|facts| facts.images) {
             let Ok(slice) = image.slice else { continue };
             look_up(&slice);
         }

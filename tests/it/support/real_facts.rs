@@ -70,9 +70,9 @@ pub(crate) fn each(wanted: &[Wanted], mut look: impl FnMut(&Wanted, WheelFacts))
     let _fetching = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept();
     let (there, missing): (Vec<_>, Vec<_>) =
-        wanted.iter().cloned().partition(|one| matches!(kept.get(one.sha256), Ok(Some(_))));
+        wanted.iter().cloned().partition(|one| matches!(kept.get(&one.wheel, one.sha256), Ok(Some(_))));
     for one in there {
-        look(&one, kept.get(one.sha256).unwrap().unwrap());
+        look(&one, kept.get(&one.wheel, one.sha256).unwrap().unwrap());
     }
     let config = Config { cache_dir: Some(cache()), ..Config::new(Env::capture().unwrap()) };
     let mut rest = &missing[..];
@@ -92,7 +92,7 @@ pub(crate) fn each(wanted: &[Wanted], mut look: impl FnMut(&Wanted, WheelFacts))
             let facts = read(&ready.path, &one.wheel);
             eprintln!("read {} ({} MB) in {:.1?}", one.wheel, one.size / 1_000_000, began.elapsed());
             ready.discard().unwrap();
-            kept.put(one.sha256, &facts).unwrap();
+            kept.put(&one.wheel, one.sha256, &facts).unwrap();
             fetched.wheels += 1;
             fetched.bytes += one.size;
             look(one, facts);

@@ -48,6 +48,7 @@ type Found = (IndexName, Place, Arc<source::File>);
 /// It may be called again with another source: what was found stays.
 pub fn complete(foreign: &mut Foreign, source: &mut dyn Source) {
     foreign.part.told.retain(|one| one.finding.code != Code::FileUnknown);
+    foreign.sets.iter_mut().for_each(|set| set.unknown.clear());
     let mut pages = Pages::new();
     let keys = keys(foreign);
     for (index, name) in &keys {
@@ -82,6 +83,7 @@ pub fn complete(foreign: &mut Foreign, source: &mut dyn Source) {
                 Look::Unknown(why) | Look::Elsewhere(why) => {
                     if foreign.sets[at].releases[open.at].file.is_none() {
                         tell(foreign, unknown(&name, &version, &why), &name);
+                        foreign.sets[at].unknown.insert(name);
                     }
                     foreign.beside[at].open.push(open);
                 }
@@ -277,6 +279,7 @@ fn fill(foreign: &mut Foreign, at: usize, open: Open, place: Place, file: Result
     if release.file.is_none() {
         let (name, version) = (release.name.clone(), release.version.clone());
         tell(foreign, unknown(&name, &version, &why), &name);
+        foreign.sets[at].unknown.insert(name);
     }
     foreign.beside[at].open.push(open);
 }

@@ -1,6 +1,7 @@
 //! Reading a lock of another tool, and what each Mac gets of it.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -153,7 +154,8 @@ impl Reading<'_> {
         if matches!(whom, Whom::Floor) {
             self.foreign.part.sum = Sum::Releases(releases.len());
         }
-        self.foreign.sets.push(Set { of, releases, ignored: Vec::new(), solved_with: None });
+        let (unknown, ignored, solved_with) = (BTreeSet::new(), Vec::new(), None);
+        self.foreign.sets.push(Set { of, releases, unknown, ignored, solved_with });
         self.foreign.beside.push(beside);
     }
 

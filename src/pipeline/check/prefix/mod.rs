@@ -17,6 +17,7 @@ mod interpreter;
 mod recorded;
 mod told;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -280,6 +281,7 @@ fn sets(
     let set = |on| Set {
         of: Of { on: Some(on), ..of.clone() },
         releases: releases.clone(),
+        unknown: BTreeSet::new(),
         ignored: Vec::new(),
         solved_with: None,
     };
