@@ -1,6 +1,6 @@
 //! The examples as Macs have them, from the real index, and what can happen to such a tree. Runs when `MACML_LIVE` is set,
-//! with the cache of the live tests of `sync`, which stage the same trees; what takes more than that, 2.5 GB, only where
-//! that is `full`.
+//! with the cache of the live tests of `sync`, which stage the same trees; what takes more than that and 150 MB,
+//! another 800 MB, only where that is `full`.
 
 use std::fs;
 use std::path::Path;
