@@ -66,7 +66,11 @@ fn each_edit_is_named_with_its_package() {
     check(
         "native/libone.dylib",
         Some(intel.bytes()),
-        &[["environment", "file-changed", &library], ["libraries", "wrong-architecture", "native/libone.dylib"]],
+        &[
+            ["environment", "file-changed", &library],
+            ["libraries", "wrong-architecture", "native/libone.dylib"],
+            ["libraries", "library-missing", "native/_one.so"],
+        ],
         &["`native/libone.dylib` of `native` 1.0 is for x86_64 and not for arm64"],
     );
     // No wheel has to be at hand for it: that it was there says the lock.

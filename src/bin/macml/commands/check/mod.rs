@@ -68,7 +68,9 @@ pub(crate) use places::shown;
 #[command(after_help = "\
 In a project: macml.lock is held against macml.toml; then, for each environment and platform in it, the environment that is \
 here against the lock, and for Macs what dyld would say of its libraries and what is known of its releases, at the declared \
-floor, on this Mac if this is one and its environment is here, and on each Mac of --on. MACML_ENV does not narrow it, as it does not narrow `macml lock`.\n\n\
+floor, on this Mac if this is one and its environment is here, and on each Mac of --on. MACML_ENV does not narrow it, as it \
+does not narrow `macml lock`. A wheel by path outside the project, of which `macml lock` warns, is an error here; --allow \
+path-outside-project accepts it.\n\n\
 With --lock, the lock of another tool: uv.lock, pylock.toml, or requirements with hashes; no macml.toml is needed. With \
 --prefix, an environment of venv or conda as it is, or with both, whether it is as that lock says. Off Macs --macos has to be \
 there, or for --prefix --on; requirements need --python.\n\n\
