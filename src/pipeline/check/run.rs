@@ -381,7 +381,7 @@ impl Run<'_> {
         let macs = sets.iter().filter(|set| set.of.on.is_some());
         let files: Vec<&File> = macs.flat_map(|set| &set.releases).filter_map(|one| one.file.as_ref()).collect();
         let download = |wanted: &[Wanted]| (self.download)(indexes, wanted);
-        let download: Option<&dyn Fn(&[Wanted]) -> Result<Downloads, DownloadError>> = match self.job.wheels {
+        let download: Option<&facts::Download<'_>> = match self.job.wheels {
             true => Some(&download),
             false => None,
         };
