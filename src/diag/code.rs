@@ -88,7 +88,7 @@ codes! {
     InstalledTwice "installed-twice" "a package that is installed in two releases at once";
     Unrecorded "unrecorded" "something in an environment of which no installer noted what it should be";
     PjrtVersion "pjrt-version" "a plugin of jax that speaks another version of its interface";
-    LockUnfit "lock-unfit" "a lock of another tool that has no answer for a Mac";
+    LockUnfit "lock-unfit" "a lock that has no answer for a Mac";
     BuiltFromSource "built-from-source" "a package that each machine builds for itself";
     NotPinned "not-pinned" "a lock that leaves open which file is installed";
     NewerLock "newer-lock" "a lock in a later revision of its format than macml knows";

@@ -459,6 +459,36 @@ fn a_tree_is_of_the_macos_that_it_was_staged_for() {
     assert_eq!(other.judge(lock, Level::Full, Some(&mac.cache())).unwrap().part.word, Word::Differs);
 }
 
+/// Whatever its mark says: nothing is locked for lower Macs.
+#[test]
+fn no_tree_is_of_a_mac_below_the_lock() {
+    let mac = Mac::new();
+    let entry = &mac.locked.lockfile.as_ref().unwrap().envs[0];
+    for (macos, expected) in [(Some("11.0"), "14.0"), (None, "14.0"), (Some("14.0"), "14.0"), (Some("26.0"), "26.0")] {
+        let mut found = Found { macos: macos.map(|macos| macos.parse().unwrap()), ..mac.found.clone() };
+        found.at_least(entry);
+        assert_eq!(found.macos.unwrap().to_string(), expected, "{macos:?}");
+    }
+}
+
+#[test]
+fn who_asks_about_a_mac_is_told_that_nothing_is_for_one() {
+    let project = Project::empty();
+    let info = project.path().join("lx").join(SITE).join("x-1.0.dist-info");
+    fs::create_dir_all(&info).unwrap();
+    for (name, text) in [
+        ("METADATA", "Metadata-Version: 2.1\nName: x\nVersion: 1.0\n"),
+        ("WHEEL", "Wheel-Version: 1.0\nTag: cp313-cp313-manylinux_2_28_x86_64\n"),
+        ("RECORD", "x-1.0.dist-info/METADATA,,\nx-1.0.dist-info/WHEEL,,\nx-1.0.dist-info/RECORD,,\n"),
+    ] {
+        fs::write(info.join(name), text).unwrap();
+    }
+    project.run(&["check", "--prefix", "lx"]).says(0, &["only those of Macs are judged"]);
+    let said = ["nothing here is for Macs, so that nothing can be said of m5 with macOS 27.0"];
+    project.run(&["check", "--prefix", "lx", "--on", "m5,27.0"]).says(1, &said);
+    project.run(&["check", "--prefix", "lx", "--on", "m5,27.0", "--allow", "lock-unfit"]).says(2, &[]);
+}
+
 #[test]
 fn a_folder_that_was_named_must_be_a_tree_of_the_environment() {
     let mac = Mac::new();
