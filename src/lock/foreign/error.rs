@@ -24,6 +24,14 @@ pub enum Error {
         /// How many are read.
         most: u64,
     },
+    /// No lock at all.
+    #[error("`{}` is no lock: {what}", path.display())]
+    NotALock {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+    },
     /// The lock of a tool whose format is not read.
     #[error("`{}` is a lock of {tool}, which is not read here", path.display())]
     OtherTool {
@@ -61,6 +69,7 @@ impl Error {
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::OtherTool { instead, .. } => Some(instead),
+            Self::NotALock { .. } => Some("name uv.lock, pylock.toml or a requirements file with hashes"),
             _ => None,
         }
     }

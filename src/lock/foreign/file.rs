@@ -40,7 +40,17 @@ pub fn read_with_text(path: &Path) -> Result<(ForeignLock, Source), Error> {
     if let Some((_, tool, instead)) = OTHERS.iter().find(|(other, ..)| *other == name) {
         return Err(Error::OtherTool { path: path.to_owned(), tool, instead });
     }
+    let not_a_lock = |what| Error::NotALock { path: path.to_owned(), what };
+    if name == "pyproject.toml" {
+        return Err(not_a_lock("it says what a project asks for, not which files it gets"));
+    }
+    if fs::kind(path)? == Some(fs::Kind::Folder) {
+        return Err(not_a_lock("it is a folder"));
+    }
     let text = text_of(path)?;
+    if text.trim().is_empty() {
+        return Err(not_a_lock("it is empty"));
+    }
     let shown = Source { name: path.display().to_string(), text: text.clone() }.masked();
     let lock = match format_of(&name, &text) {
         Kind::Uv => uv::parse(path, &text),

@@ -95,3 +95,19 @@ fn whoever_reads_is_told_of_an_error_in_his_way() {
         .run_with(&[("MACML_OUTPUT_FORMAT", "github")], &["lock"])
         .fails(2, "error: `github` is not a value of MACML_OUTPUT_FORMAT\n\nhint: use `text` or `json`");
 }
+
+#[test]
+fn what_is_no_lock_is_named_so() {
+    let project = Project::empty();
+    project.write("pyproject.toml", "[project]\nname = \"demo\"\n");
+    project.write("uv.lock", "\n");
+    let remedy = "hint: name uv.lock, pylock.toml or a requirements file with hashes";
+    for (named, what) in [
+        ("pyproject.toml", "it says what a project asks for, not which files it gets"),
+        (".", "it is a folder"),
+        ("uv.lock", "it is empty"),
+    ] {
+        let run = project.run(&["check", "--lock", named, "--macos", "14.0"]);
+        run.says(2, &[&format!("is no lock: {what}"), remedy]);
+    }
+}
