@@ -112,6 +112,7 @@ codes! {
     RecordTrusted "record-trusted" "files that were held against RECORD only";
     Unreadable "unreadable" "a file of an environment that cannot be read";
     RequirementUnmet "requirement-unmet" "a release that another one, by its own metadata, does not go with";
+    WheelRefused "wheel-refused" "a wheel whose RECORD is wrong, which macml does not install";
     WheelUnread "wheel-unread" "a package whose libraries were not looked at";
 }
 

@@ -34,4 +34,4 @@ pub use plan::{Arriving, Layout, Overlap, Plan, PlanError, Planned, PlannedWheel
 pub use record::{Recorded, direct_url, from_root, recorded};
 pub use scripts::{EntryPoint, Interpreter, InterpreterError, Kind, Launch, entry_points, unbound};
 pub use unpack::{AloneCache, Bytes, CachedWheel, INSTALLERS, OpenCache, UnpackError, Unpacked, WheelCache, time};
-pub use wheel::{About, Wheel, WheelFile, contradiction, open};
+pub use wheel::{About, Wheel, WheelFile, contradiction, open, open_to_look};

@@ -85,10 +85,22 @@ pub struct Wheel<R> {
 /// # Errors
 /// When it is damaged, or lies.
 pub fn open<R: Read + Seek>(reader: R, name: &WheelName) -> Result<Wheel<R>, WheelError> {
+    let refused = |fault| WheelError { wheel: Box::new(name.clone()), fault };
+    let (wheel, unrecorded) = judge(reader, name).map_err(refused)?;
+    unrecorded.map_or(Ok(wheel), |fault| Err(refused(fault)))
+}
+
+/// Opens a wheel for one who only looks at its files and knows that its bytes are the locked ones. What its RECORD says
+/// wrong is returned beside it: other installers pass over that.
+///
+/// # Errors
+/// When it is damaged, or lies in another way.
+pub fn open_to_look<R: Read + Seek>(reader: R, name: &WheelName) -> Result<(Wheel<R>, Option<Fault>), WheelError> {
     judge(reader, name).map_err(|fault| WheelError { wheel: Box::new(name.clone()), fault })
 }
 
-fn judge<R: Read + Seek>(reader: R, name: &WheelName) -> Result<Wheel<R>, Fault> {
+/// Judges a wheel; what is wrong with RECORD alone stands beside it.
+fn judge<R: Read + Seek>(reader: R, name: &WheelName) -> Result<(Wheel<R>, Option<Fault>), Fault> {
     let mut archive = Archive::open(reader)?;
     let size = archive.entries.iter().fold(0_u64, |sum, entry| sum.saturating_add(entry.size));
     check_amount(archive.entries.len(), size, archive.length)?;
@@ -102,14 +114,19 @@ fn judge<R: Read + Seek>(reader: R, name: &WheelName) -> Result<Wheel<R>, Fault>
     check_metadata(&archive.read(find("METADATA")?, TEXT_LIMIT)?, name)?;
     let wheel = archive.read(find("WHEEL")?, TEXT_LIMIT)?;
     let (purelib, strange_tags) = read_wheel(&wheel, name)?;
-    let record = record::parse(&archive.read(find("RECORD")?, RECORD_LIMIT)?)?;
-    let files = check_record(&archive.entries, record, &within("RECORD"), data.as_deref())?;
+    let record = archive.read(find("RECORD")?, RECORD_LIMIT)?;
+    let recorded = record::parse(&record)
+        .and_then(|record| check_record(&archive.entries, record, &within("RECORD"), data.as_deref()));
+    let (files, unrecorded) = match recorded {
+        Ok(files) => (files, None),
+        Err(fault) => (as_they_are(&archive.entries, data.as_deref())?, Some(fault)),
+    };
     let entry_points = match find("entry_points.txt") {
         Ok(at) => scripts::parse(&archive.read(at, TEXT_LIMIT)?)?,
         Err(_) => Vec::new(),
     };
     let about = About { dist_info, data, purelib, entry_points, strange_tags };
-    Ok(Wheel { name: name.clone(), about, files, archive })
+    Ok((Wheel { name: name.clone(), about, files, archive }, unrecorded))
 }
 
 impl<R: Read + Seek> Wheel<R> {
@@ -361,6 +378,18 @@ fn check_record(
     listed.retain(|path, _| !bare(path));
     if let Some(entry) = listed.into_keys().min() {
         return Err(Fault::Absent { entry });
+    }
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// Lists the files of a wheel whose RECORD does not count.
+fn as_they_are(entries: &[Entry], data: Option<&str>) -> Result<Vec<WheelFile>, Fault> {
+    let mut files = Vec::with_capacity(entries.len());
+    for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| !entry.is_folder()) {
+        data_key(&entry.path, data)?;
+        let (path, size) = (entry.path.clone(), entry.size);
+        files.push(WheelFile { path, size, executable: false, entry: at, expected: None });
     }
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)

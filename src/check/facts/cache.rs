@@ -23,7 +23,7 @@ use crate::sys::fs::{Durability, FsError};
 use crate::sys::parallel;
 
 /// The form of the facts: changed with their types, and with what the reader reads.
-const FORM: u8 = 6;
+const FORM: u8 = 7;
 
 /// The largest entry, and what it may inflate to. TensorFlow's are 3 MB and 30 MB.
 const LARGEST: u64 = 256 << 20;

@@ -25,6 +25,8 @@ pub struct WheelFacts {
     pub metal: Vec<MetalLibrary>,
     /// Programs and libraries of other systems, sorted by path.
     pub foreign: Vec<Foreign>,
+    /// Why no macml installs it, where its RECORD is wrong: other installers pass over that.
+    pub refused: Option<String>,
     /// Other names of images, which links in a tree are. Wheels have none.
     #[serde(skip)]
     pub links: Vec<Link>,

@@ -324,8 +324,12 @@ fn read(path: &Path, file: &File) -> Option<Read> {
         Ok(opened) => opened?,
         Err(error) => return Some(Err(error.to_string())),
     };
-    let wheel = install::open(std::io::BufReader::new(opened), &file.wheel);
-    Some(wheel.and_then(|mut wheel| facts::read_wheel(&mut wheel)).map_err(|error| error.to_string()))
+    let opened = install::open_to_look(std::io::BufReader::new(opened), &file.wheel);
+    let read = opened.and_then(|(mut wheel, unrecorded)| {
+        let refused = unrecorded.map(|fault| fault.to_string());
+        Ok(WheelFacts { refused, ..facts::read_wheel(&mut wheel)? })
+    });
+    Some(read.map_err(|error| error.to_string()))
 }
 
 /// Reads a wheel that was fetched, and throws it away; `None` where somebody else took it.

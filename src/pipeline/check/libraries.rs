@@ -63,6 +63,7 @@ pub fn libraries(
     let (open, said): (Vec<Said>, Vec<Said>) =
         rules::judge(&case).into_iter().partition(|said| said.misses && !lacking.is_empty());
     let mut told: Vec<Told> = said.into_iter().map(Told::from).collect();
+    told.extend(installed.iter().filter_map(refused));
     told.extend(lacking.tell(set, &open));
     let otherwise = if !lacking.failed.is_empty() {
         Word::Unsure
@@ -175,6 +176,16 @@ impl<'a> Lacking<'a> {
         }
         told
     }
+}
+
+/// Says that macml does not install a wheel, which others do.
+fn refused(one: &Installed<'_>) -> Option<Told> {
+    let why = one.facts.refused.as_ref()?;
+    let message = format!("macml does not install the wheel of `{}` {}: {why}", one.name, one.version);
+    let finding = Finding::warning(Code::WheelRefused, message)
+        .noting("pip and uv pass over it, and its libraries were read all the same")
+        .hinting(format!("take another release of `{}`", one.name));
+    Some(Told { package: Some(one.name.clone()), ..finding.into() })
 }
 
 /// Names the first of some releases and how many more there are.

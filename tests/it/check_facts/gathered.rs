@@ -17,6 +17,7 @@ use macml::sys::Env;
 
 use crate::support::published::{Published, Rel};
 use crate::support::server::FakeIndex;
+use crate::support::zip::Crafted;
 
 const NAMES: [&str; 3] = ["one-1.0-py3-none-any.whl", "two-1.0-py3-none-any.whl", "bad-1.0-py3-none-any.whl"];
 const ONE: &str = NAMES[0];
@@ -268,4 +269,21 @@ fn a_cache_that_takes_nothing_is_no_failure() {
     let facts = fetching(&config, &files);
     assert_eq!([&files[0], &files[1]].map(|file| library(&facts, file)), ["one/x.so", "two/y.so"]);
     assert_eq!(std::fs::read(cache.path().join("facts-v1")).unwrap(), b"a file");
+}
+
+/// As of xgboost 2.1.3 and cmake 3.31.4: pip and uv install them.
+#[test]
+fn a_wheel_whose_record_is_wrong_is_read_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let honest = Crafted::new(&[("pkg/x.so", "\u{7f}ELF")]);
+    let lying = Crafted { record: Some(honest.true_record().replace(",4\n", ",7\n")), ..honest };
+    let path = folder.path().join(&lying.file);
+    std::fs::write(&path, lying.bytes()).unwrap();
+    let locked = lying.locked();
+    let place = Place::Path(path);
+    let file = File { wheel: locked.file.clone(), sha256: locked.sha256, size: Some(locked.size), place };
+    let facts = here(Some(folder.path()), std::slice::from_ref(&file));
+    assert_eq!(library(&facts, &file), "pkg/x.so");
+    let said = "`pkg/x.so` has 4 bytes, its RECORD says 7";
+    assert_eq!(facts.get(&file).unwrap().refused.as_deref(), Some(said));
 }

@@ -1,11 +1,11 @@
 //! What is said where something was not read, and of other Macs: each word once.
 
-use macml::check::facts::Unloadable;
+use macml::check::facts::{Unloadable, WheelFacts};
 use macml::diag::Severity;
 use macml::pipeline::check::{Class, Sum};
 
 use super::sets::{check, one, real, reals, set, text};
-use crate::check_rules::made::wheel;
+use crate::check_rules::made::{Wheel, wheel};
 use crate::support::image::module;
 
 const METAL: &str = "tensorflow_metal-1.2.0-cp311-cp311-macosx_12_0_arm64";
@@ -103,4 +103,13 @@ fn each_finding_says_what_it_is_about() {
         assert_eq!(told.package.as_ref().unwrap().as_str(), "torch", "{told:?}");
         assert!(told.path.as_ref().unwrap().starts_with("torch/"), "{told:?}");
     }
+}
+
+#[test]
+fn a_wheel_that_macml_does_not_install_is_read_and_warned_of() {
+    let said = "`xgboost-2.1.3.dist-info/WHEEL` has 110 bytes, its RECORD says 108";
+    let facts = WheelFacts { refused: Some(said.to_owned()), ..WheelFacts::default() };
+    let part = set([Wheel::of("xgboost-2.1.3-py3-none-macosx_12_0_arm64", facts)], "14.0").libraries();
+    let expected = format!("warning[wheel-refused]: macml does not install the wheel of `xgboost` 2.1.3: {said}");
+    check(&part, "load", Class::Yes, "wheel-refused", &[&expected, "take another release of `xgboost`"]);
 }
