@@ -35,6 +35,11 @@ fn flags_of_another_use_are_refused_with_the_remedy() {
         "error: `--macos` goes with `--lock FILE` or `--prefix DIR`: in a project macml.toml declares it\n\n\
          hint: `--on m5,27.0` asks about another Mac of the project",
     );
+    project.run(&["check", "--lock", "uv.lock", "--prefix", "env", "--wheels"]).fails(
+        2,
+        "error: `--wheels` fetches wheels, and with `--prefix` its own libraries are judged\n\n\
+         hint: leave one of the two out",
+    );
     project.run(&["check", "--prefix", "env", "--extra", "dev"]).fails(
         2,
         "error: `--extra` says what of another tool's lock is taken, and there is no `--lock`\n\n\

@@ -369,6 +369,12 @@ impl CheckArgs {
                     )
                     .hint("`--prefix DIR` names the environment that is to be as the lock says"));
                 }
+                if self.wheels && prefix.is_some() {
+                    return Err(CommandError::usage(
+                        "`--wheels` fetches wheels, and with `--prefix` its own libraries are judged",
+                    )
+                    .hint("leave one of the two out"));
+                }
                 Ok(Subject::Lock(Box::new(Locks {
                     file: at(lock),
                     declared: outside.declared(),
