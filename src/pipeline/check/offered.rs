@@ -56,7 +56,7 @@ pub fn offered(sets: &[Set], source: &mut dyn Source, today: u64) -> Part {
     let asked: BTreeSet<(&str, &PackageName)> = files.keys().map(|(index, name, _)| (*index, *name)).collect();
     let pages = ask(&asked, source);
     let mut told = Vec::new();
-    let mut unsure = false;
+    let mut silent: BTreeMap<(&str, &str), Vec<&PackageName>> = BTreeMap::new();
     for (index, name) in asked {
         let of_package = files.iter().filter(|((at, package, _), _)| (*at, *package) == (index, name));
         match &pages[&(index.into(), name.clone())] {
@@ -73,15 +73,15 @@ pub fn offered(sets: &[Set], source: &mut dyn Source, today: u64) -> Part {
                 told.push(of(name, finding.hinting(another(name))));
             }
             Ok(PageAnswer::Offline) => {
-                unsure = true;
-                told.push(of(name, unknown(index, name, "it is not in the cache, and the network is switched off")));
+                let why = "it is not in the cache, and the network is switched off";
+                silent.entry((index, why)).or_default().push(name);
             }
             Err(reason) => {
-                unsure = true;
-                told.push(of(name, unknown(index, name, reason)));
+                silent.entry((index, reason)).or_default().push(name);
             }
         }
     }
+    told.extend(silent.iter().map(|((index, reason), names)| unknown(index, names, reason)));
     if !elsewhere.is_empty() {
         let message = match elsewhere.len() {
             1 => "1 wheel by path or address was not asked for".to_owned(),
@@ -91,7 +91,7 @@ pub fn offered(sets: &[Set], source: &mut dyn Source, today: u64) -> Part {
         told.push(Finding::note(Code::NotOnAnIndex, message).noting(names.join(", ")).into());
     }
     told.sort_by_key(|told| told.finding.severity);
-    let otherwise = if unsure { Word::Unsure } else { Word::Offered };
+    let otherwise = if silent.is_empty() { Word::Offered } else { Word::Unsure };
     let word = match told.first() {
         Some(Told { finding: Finding { severity: Severity::Error, .. }, .. }) => Word::NotOffered,
         _ => otherwise,
@@ -172,9 +172,20 @@ fn another(name: &PackageName) -> String {
     format!("lock another release of `{name}`")
 }
 
-fn unknown(index: &str, name: &PackageName, reason: &str) -> Finding {
-    let message = format!("whether index `{index}` still offers `{name}` could not be told: {reason}");
-    Finding::warning(Code::IndexUnreached, message)
+/// Says of packages that an index could not be asked for one reason.
+fn unknown(index: &str, names: &[&PackageName], reason: &str) -> Told {
+    const NAMED: usize = 5;
+    let said = |what: &str| {
+        let message = format!("whether index `{index}` still offers {what} could not be told: {reason}");
+        Finding::warning(Code::IndexUnreached, message)
+    };
+    if let [name] = names {
+        return of(name, said(&format!("`{name}`")));
+    }
+    let first: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+    let more = names.len() - first.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    said(&format!("{} packages", names.len())).noting(format!("{}{more}", first.join(", "))).into()
 }
 
 #[cfg(test)]

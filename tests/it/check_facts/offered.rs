@@ -141,7 +141,7 @@ impl Source for Failing {
 
     fn wait(&mut self, until: Option<Instant>) -> Option<(Ask, Result<Answer, SourceError>)> {
         let (ask, answer) = self.0.wait(until)?;
-        let failing = matches!(&ask, Ask::Page { name, .. } if name.as_str() == self.1);
+        let failing = matches!(&ask, Ask::Page { name, .. } if self.1.is_empty() || name.as_str() == self.1);
         let error = || SourceError(Arc::new(std::io::Error::other("it is being repaired")));
         Some((ask, if failing { Err(error()) } else { answer }))
     }
@@ -157,6 +157,11 @@ fn an_index_that_says_nothing_leaves_only_its_own_open() {
     let part = offered(&[set(&[("a", "1"), ("b", "1")])], &mut Failing(world.source(), "a"), TODAY);
     assert_eq!(part.word, Word::NotOffered);
     assert_eq!(told(&part).last(), Some(&unsure));
+    // One reason for many is told once.
+    let part = offered(&[set(&[("a", "1"), ("aa", "1"), ("b", "2")])], &mut Failing(world.source(), ""), TODAY);
+    let message = "whether index `pypi` still offers 3 packages could not be told: it is being repaired".to_owned();
+    assert_eq!(told(&part), [(Code::IndexUnreached, Severity::Warning, message)]);
+    assert_eq!(part.told[0].finding.notes, ["`a`, `aa`, `b`"]);
 }
 
 #[test]
