@@ -32,7 +32,7 @@ pub enum Verdict {
     Ok,
     /// A part is a no, or could not be told: its word; of several that of the first no.
     Part(Word),
-    /// A finding about macml.toml was denied.
+    /// A finding about macml.toml is an error: what is outside of the project, or what was denied.
     Denied,
     /// There are warnings, or something was not looked at, and neither was to be.
     Strict,

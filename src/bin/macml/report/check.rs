@@ -33,8 +33,8 @@ pub(crate) struct Report {
     /// The verb: `check`.
     command: Command,
     /// The end, in one word. Exit code 0: `ok`. Exit code 1: the word of the first part that is a no, which is `stale`,
-    /// `unfit`, `not-offered`, `differs`, `do-not-load` or `condemned`; `denied`, where `--deny` names a finding about
-    /// macml.toml; `strict`, where `--strict` met a warning or something that was not looked at. Exit code 2: `unsure`.
+    /// `unfit`, `not-offered`, `differs`, `do-not-load` or `condemned`; `denied`, where a finding about macml.toml is an
+    /// error, because of a wheel outside the project or of `--deny`; `strict`, where `--strict` met a warning or something that was not looked at. Exit code 2: `unsure`.
     /// `error` where macml did not come as far as looking, with the exit code of the error.
     verdict: String,
     /// The exit code of the process: 0 nothing speaks against it, 1 something does, 2 macml could not tell.

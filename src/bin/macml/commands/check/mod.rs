@@ -79,7 +79,7 @@ size, and --wheels fetches it; nothing of a wheel is kept but the facts. That li
 compute: `macml verify` asks that, on the Mac.\n\n\
 Words: current, readable, offered, as-locked, as-recorded, load, clean; stale, unfit, not-offered, differs, do-not-load, \
 condemned; absent, unread, not-for-macs; unsure. For all of it: ok, the word of what is not, denied (a finding about \
-macml.toml that --deny names), or strict (--strict alone says no).\n\n\
+macml.toml: a wheel outside the project, or what --deny names), or strict (--strict alone says no).\n\n\
 With `--output-format github`, annotations for GitHub Actions are printed to standard output and the text for people to \
 standard error; paths are those of the repository (GITHUB_WORKSPACE), and a table is added to the summary of the job \
 (GITHUB_STEP_SUMMARY).\n\n\
