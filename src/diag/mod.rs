@@ -85,3 +85,12 @@ impl Finding {
         self
     }
 }
+
+/// Lists the first `most` of some things with commas, and says how many more there are.
+pub fn few<T: std::fmt::Display>(all: &[T], most: usize) -> String {
+    let shown: Vec<String> = all.iter().take(most).map(ToString::to_string).collect();
+    match all.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

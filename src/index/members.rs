@@ -127,15 +127,6 @@ impl Members {
 
 /// Makes the file of a wheel that no page lists.
 fn file_at(wanted: &Wanted, url: &str) -> File {
-    File {
-        wheel: wanted.wheel.clone(),
-        filename: wanted.wheel.to_string().into(),
-        url: url.into(),
-        sha256: Some(wanted.sha256),
-        size: Some(wanted.size),
-        requires_python: None,
-        upload_day: None,
-        yanked: None,
-        metadata_file: None,
-    }
+    let (sha256, size) = (Some(wanted.sha256), Some(wanted.size));
+    File { sha256, size, ..File::at(wanted.wheel.clone(), url) }
 }

@@ -98,6 +98,23 @@ pub struct File {
     pub metadata_file: Option<Option<Sha256>>,
 }
 
+impl File {
+    /// Makes one of which nothing is known but where it is.
+    pub fn at(wheel: WheelName, url: &str) -> Self {
+        Self {
+            filename: wheel.to_string().into(),
+            wheel,
+            url: url.into(),
+            sha256: None,
+            size: None,
+            requires_python: None,
+            upload_day: None,
+            yanked: None,
+            metadata_file: None,
+        }
+    }
+}
+
 impl std::hash::Hash for File {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
         self.filename.hash(state);

@@ -588,17 +588,7 @@ fn direct(env: &EnvSpec, platform: Platform, folder: &Path) -> Result<BTreeMap<P
         };
         let filename = root.source.file_name();
         let wheel = filename.parse().map_err(|cause| Error::DirectWheel { name: root.name.clone(), cause })?;
-        let file = File {
-            wheel,
-            filename: filename.into(),
-            url: url.as_str().into(),
-            sha256,
-            size: None,
-            requires_python: None,
-            upload_day: None,
-            yanked: None,
-            metadata_file: None,
-        };
+        let file = File { filename: filename.into(), sha256, ..File::at(wheel, url.as_str()) };
         files.insert(root.name.clone(), Arc::new(file));
     }
     Ok(files)

@@ -222,17 +222,8 @@ impl ForeignLock {
 /// Says why no wheel of a release fits.
 fn unfit(release: &Release, selector: &Selector) -> Unfit {
     let file = |wheel: &Wheel| {
-        Arc::new(source::File {
-            wheel: wheel.file.clone(),
-            filename: wheel.file.to_string().into(),
-            url: "".into(),
-            sha256: wheel.sha256,
-            size: wheel.size,
-            requires_python: None,
-            upload_day: None,
-            yanked: None,
-            metadata_file: None,
-        })
+        let (sha256, size) = (wheel.sha256, wheel.size);
+        Arc::new(source::File { sha256, size, ..source::File::at(wheel.file.clone(), "") })
     };
     let wheels = release.wheels.iter().map(file).collect();
     let files = source::Release { wheels, source_archive: release.sdist.is_some() };

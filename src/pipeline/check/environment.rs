@@ -23,6 +23,7 @@ use crate::check::facts::macho::Pages;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Severity;
+use crate::diag::few;
 use crate::environment;
 use crate::environment::Generations;
 use crate::environment::Place;
@@ -45,7 +46,6 @@ use crate::target::Floor;
 use crate::target::MacosVersion;
 use crate::target::Platform;
 
-use super::part::Class;
 use super::part::Level;
 use super::part::Of;
 use super::part::Part;
@@ -340,22 +340,6 @@ impl Found {
 }
 
 impl Part {
-    /// Notes files that could not be read.
-    fn unread(&mut self, tree: &Tree, failed: Vec<FsError>) {
-        for FsError { path, cause, .. } in failed {
-            let path = path.strip_prefix(&tree.root).unwrap_or(&path).display().to_string();
-            self.otherwise = Word::Unsure;
-            if self.word.class() == Class::Yes {
-                self.word = Word::Unsure;
-            }
-            if !self.told.iter().any(|one| one.path.as_ref() == Some(&path)) {
-                let finding = Finding::warning(Code::Unreadable, format!("`{path}` cannot be read: {cause}"));
-                self.told.push(Told { finding, package: None, path: Some(path) });
-            }
-        }
-        self.told.sort_by_key(|one| one.finding.severity);
-    }
-
     /// Adds what speaks against an environment, before all else of its kind.
     fn put_first(&mut self, findings: Vec<Finding>) {
         if findings.iter().any(|one| one.severity == Severity::Error) {
@@ -411,18 +395,14 @@ fn difference(one: &Difference, wanted: &Wanted, &Look { remedy, files: of_files
         (None, None) => String::new(),
     };
     let name = one.package.as_ref().map(|name| format!("`{name}`")).unwrap_or_default();
+    let sentence = || release(&name, &one.what).unwrap_or_default();
     let (code, message, hint) = match &one.what {
-        What::NotInstalled { locked } => {
-            (Code::PackageNotInstalled, format!("{name} {locked} is locked, and is not there"), remedy.to_owned())
-        }
-        What::NotLocked { found } => {
+        What::NotInstalled { .. } => (Code::PackageNotInstalled, sentence(), remedy.to_owned()),
+        What::NotLocked { .. } => {
             let hint = format!("put it into `macml.toml` if it is needed; {remedy}, without it else");
-            (Code::PackageNotLocked, format!("{name} {found} is there, and is not locked"), hint)
+            (Code::PackageNotLocked, sentence(), hint)
         }
-        What::OtherVersion { found, locked } => {
-            let message = format!("{name} {found} is there, and {locked} is locked");
-            (Code::PackageOtherVersion, message, remedy.to_owned())
-        }
+        What::OtherVersion { .. } => (Code::PackageOtherVersion, sentence(), remedy.to_owned()),
         What::Missing { path } => (Code::FileMissing, format!("`{path}`{whose} is gone"), of_files.to_owned()),
         What::Changed { path, how } => {
             let how = match how {
@@ -443,6 +423,16 @@ fn difference(one: &Difference, wanted: &Wanted, &Look { remedy, files: of_files
     };
     let path = one.what.path().map(str::to_owned);
     Told { finding: Finding::error(code, message).hinting(hint), package: one.package.clone(), path }
+}
+
+/// Says how what is there differs from a release that is locked, or is none; `None` of what is about a file.
+pub(super) fn release(name: &str, what: &What) -> Option<String> {
+    match what {
+        What::NotInstalled { locked } => Some(format!("{name} {locked} is locked, and is not there")),
+        What::NotLocked { found } => Some(format!("{name} {found} is there, and is not locked")),
+        What::OtherVersion { found, locked } => Some(format!("{name} {found} is there, and {locked} is locked")),
+        What::Missing { .. } | What::Changed { .. } | What::Extra { .. } => None,
+    }
 }
 
 /// Says what could not be told.
@@ -482,14 +472,11 @@ fn unsure(contents: &Contents) -> Vec<Told> {
             1 => format!("RECORD of `{first}` was taken at its word: the cache does not have its wheel"),
             many => format!("RECORD of {many} packages was taken at its word: the cache does not have their wheels"),
         };
-        let names: Vec<String> = trusted.iter().take(MOST_NAMED).map(|name| format!("`{name}`")).collect();
+        let names: Vec<String> = trusted.iter().map(|name| format!("`{name}`")).collect();
         let finding = Finding::note(Code::RecordTrusted, message);
         let (finding, package) = match trusted.len() {
             1 => (finding, Some((*first).clone())),
-            many if many > MOST_NAMED => {
-                (finding.noting(format!("{} and {} more", names.join(", "), many - MOST_NAMED)), None)
-            }
-            _ => (finding.noting(names.join(", ")), None),
+            _ => (finding.noting(few(&names, MOST_NAMED)), None),
         };
         told.push(Told { finding, package, path: None });
     }
@@ -601,7 +588,10 @@ pub fn read(
         let wheel = wheel.filter(|_| is_locked).map(|(wheel, _)| wheel.clone());
         all.push(Read { name: name.clone(), version, wheel, facts });
     }
-    part.unread(tree, failed);
+    let inside = |FsError { path, cause, .. }: FsError| {
+        (path.strip_prefix(&tree.root).unwrap_or(&path).display().to_string(), cause.to_string())
+    };
+    part.unread(&failed.into_iter().map(inside).collect::<Vec<_>>());
     Ok(all)
 }
 

@@ -24,7 +24,6 @@ use crate::index::download::Place;
 use crate::index::download::Ready;
 use crate::index::download::Wanted;
 use crate::install;
-use crate::install::OpenCache;
 use crate::install::WheelCache;
 use crate::pep::Sha256;
 use crate::pep::WheelName;
@@ -118,12 +117,15 @@ pub fn gather(files: &[&File], from: &From<'_>, progress: &dyn Progress) -> Fact
     }
 
     let mut facts = gathering.facts;
-    let place = |unread: &Unread| files.iter().position(|file| file.sha256 == unread.sha256);
-    facts.unread.sort_by_key(place);
+    let firsts: BTreeMap<Sha256, (usize, &File)> =
+        files.iter().enumerate().map(|(at, file)| (file.sha256, (at, *file))).collect();
+    facts.unread.sort_by_key(|unread| firsts[&unread.sha256].0);
     // One wheel is of one release, whatever a lock says.
     for file in all {
-        let first = files.iter().find(|first| first.sha256 == file.sha256);
-        let Some(first) = first.filter(|first| !is_same(&first.wheel, &file.wheel)) else { continue };
+        let (_, first) = firsts[&file.sha256];
+        if is_same(&first.wheel, &file.wheel) {
+            continue;
+        }
         if !facts.unread.iter().any(|one| one.sha256 == file.sha256 && one.wheel == file.wheel) {
             let reason = format!("`{}` has the same sha256, and no wheel is of two releases", first.wheel);
             facts.unread.push(Unread::of(file, Why::Failed(reason)));
@@ -203,20 +205,15 @@ impl Gathering<'_> {
             };
             Some(read.inspect(|facts| put(kept, file, facts)))
         });
-        self.fetch(missing, alone, wheels.as_ref(), open.as_ref());
+        self.fetch(missing, alone, wheels.as_ref());
+        drop(open);
         for file in missing.drain(..) {
             self.unread(file, Why::NotFetched);
         }
     }
 
     /// Fetches wheels, and reads each as it arrives.
-    fn fetch(
-        &mut self,
-        missing: &mut Vec<&File>,
-        alone: bool,
-        wheels: Option<&WheelCache>,
-        _in_use: Option<&OpenCache>,
-    ) {
+    fn fetch(&mut self, missing: &mut Vec<&File>, alone: bool, wheels: Option<&WheelCache>) {
         let Some(download) = self.from.download else { return };
         missing.retain(|file| {
             if file.size.is_none() {

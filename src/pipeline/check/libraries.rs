@@ -16,6 +16,7 @@ use crate::check::rules::Said;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Severity;
+use crate::diag::few;
 use crate::knowledge::Knowledge;
 use crate::pep::PackageName;
 use crate::pep::Sha256;
@@ -190,9 +191,6 @@ fn refused(one: &Installed<'_>) -> Option<Told> {
 
 /// Names the first of some releases and how many more there are.
 fn named(releases: &[&Release]) -> String {
-    let names: Vec<String> = releases.iter().take(NAMED).map(|release| format!("`{}`", release.name)).collect();
-    match releases.len().checked_sub(NAMED) {
-        Some(more @ 1..) => format!("{} and {more} more", names.join(", ")),
-        _ => names.join(", "),
-    }
+    let names: Vec<String> = releases.iter().map(|release| format!("`{}`", release.name)).collect();
+    few(&names, NAMED)
 }

@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use crate::diag::Code;
 use crate::diag::Finding;
+use crate::diag::few;
 use crate::environment;
 use crate::environment::Unfit;
 use crate::host::Chip;
@@ -252,13 +253,9 @@ fn differences(outcome: &Outcome) -> Vec<String> {
             changes.push(format!("{sign} {}", line.text));
         }
     }
-    let said = |(heading, changes): (String, Vec<String>)| {
-        let few = &changes[..changes.len().min(MOST_CHANGES)];
-        match changes.len() - few.len() {
-            0 if few.is_empty() => heading,
-            0 => format!("{heading}: {}", few.join(", ")),
-            more => format!("{heading}: {} and {more} more", few.join(", ")),
-        }
+    let said = |(heading, changes): (String, Vec<String>)| match changes.is_empty() {
+        true => heading,
+        false => format!("{heading}: {}", few(&changes, MOST_CHANGES)),
     };
     all.into_iter().map(said).collect()
 }

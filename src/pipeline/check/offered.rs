@@ -7,6 +7,7 @@ use std::time::Instant;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Severity;
+use crate::diag::few;
 use crate::index::download::Place;
 use crate::index::source::Answer;
 use crate::index::source::Ask;
@@ -182,10 +183,8 @@ fn unknown(index: &str, names: &[&PackageName], reason: &str) -> Told {
     if let [name] = names {
         return of(name, said(&format!("`{name}`")));
     }
-    let first: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
-    let more = names.len() - first.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    said(&format!("{} packages", names.len())).noting(format!("{}{more}", first.join(", "))).into()
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    said(&format!("{} packages", names.len())).noting(few(&quoted, NAMED)).into()
 }
 
 #[cfg(test)]

@@ -99,6 +99,31 @@ impl Part {
     }
 }
 
+/// Says of a file that it could not be read.
+pub(super) fn unreadable(path: &str, why: &str) -> Told {
+    let finding = Finding::warning(Code::Unreadable, format!("`{path}` cannot be read: {why}"));
+    Told { finding, package: None, path: Some(path.to_owned()) }
+}
+
+impl Part {
+    /// Notes files that could not be read, and why; what was told of them before is not told again.
+    pub(super) fn unread(&mut self, failed: &[(String, String)]) {
+        if failed.is_empty() {
+            return;
+        }
+        self.otherwise = Word::Unsure;
+        if self.word.class() == Class::Yes {
+            self.word = Word::Unsure;
+        }
+        for (path, why) in failed {
+            if !self.told.iter().any(|one| one.path.as_ref() == Some(path)) {
+                self.told.push(unreadable(path, why));
+            }
+        }
+        self.told.sort_by_key(|one| one.finding.severity);
+    }
+}
+
 impl From<Finding> for Told {
     fn from(finding: Finding) -> Self {
         Self { finding, package: None, path: None }

@@ -10,6 +10,7 @@ use std::time::SystemTime;
 use crate::check::contents::Tree;
 use crate::check::contents::Wanted as Contents;
 use crate::check::rules::Installed;
+use crate::diag;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::index::download::DownloadError;
@@ -56,7 +57,6 @@ use super::part::Of;
 use super::part::Part;
 use super::part::Sum;
 use super::part::Word;
-use super::policy::Verdict;
 use super::prefix;
 use super::prefix::Prefix;
 use super::set::Declared;
@@ -126,15 +126,26 @@ pub fn check(job: &Job, reaching: Reaching<'_>, progress: &dyn Progress) -> Resu
         download: reaching.download,
         progress,
     };
-    let mut outcome = match &job.subject {
+    let looked = match &job.subject {
         Subject::Project { .. } => run.project(reaching.connect)?,
         Subject::Lock(locks) => run.lock(locks, reaching.open)?,
         Subject::Prefix { root, declared } => run.prefix(root, declared)?,
     };
-    job.policy.apply(&mut outcome.parts, &mut outcome.findings);
-    outcome.verdict = job.policy.verdict(&outcome.parts, &outcome.findings, job.here);
-    outcome.took = begun.elapsed();
-    Ok(outcome)
+    let Looked { lock, mut parts, mut findings, manifest, source, lines } = looked;
+    job.policy.apply(&mut parts, &mut findings);
+    let verdict = job.policy.verdict(&parts, &findings, job.here);
+    Ok(Outcome { lock, parts, findings, manifest, source, lines, verdict, took: begun.elapsed() })
+}
+
+/// What was looked at, before a policy: the fields of an [`Outcome`].
+#[derive(Default)]
+struct Looked {
+    lock: Option<PathBuf>,
+    parts: Vec<Part>,
+    findings: Vec<Finding>,
+    manifest: Option<diag::Source>,
+    source: Option<diag::Source>,
+    lines: BTreeMap<PackageName, (PathBuf, usize)>,
 }
 
 /// What every look needs.
@@ -157,7 +168,7 @@ struct Own {
 }
 
 impl Run<'_> {
-    fn project(&self, connect: Connect<'_>) -> Result<Outcome, Error> {
+    fn project(&self, connect: Connect<'_>) -> Result<Looked, Error> {
         let Subject::Project { start, home, data, version, only, target } = &self.job.subject else {
             unreachable!("it is a project that is looked at")
         };
@@ -216,15 +227,13 @@ impl Run<'_> {
         }
         parts.extend(files.into_iter().map(|(_, part)| part));
         let source = locked.project.source.clone();
-        Ok(Outcome {
+        Ok(Looked {
             lock: Some(lock_path),
             parts,
             findings: locked.project.findings.clone(),
             manifest: Some(source.clone()),
             source: Some(source),
             lines,
-            verdict: Verdict::Ok,
-            took: std::time::Duration::ZERO,
         })
     }
 
@@ -256,7 +265,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn lock(&self, locks: &Locks, open: Open<'_>) -> Result<Outcome, Error> {
+    fn lock(&self, locks: &Locks, open: Open<'_>) -> Result<Looked, Error> {
         let Job { on, host, level, .. } = self.job;
         let mut declared = locks.declared.clone();
         // The environment says which Python the lock is to be read for.
@@ -314,35 +323,18 @@ impl Run<'_> {
                 }
             }
         }
-        Ok(Outcome {
-            lock: Some(locks.file.clone()),
-            parts,
-            findings: Vec::new(),
-            manifest: None,
-            source: Some(source),
-            lines,
-            verdict: Verdict::Ok,
-            took: std::time::Duration::ZERO,
-        })
+        let lock = Some(locks.file.clone());
+        Ok(Looked { lock, parts, source: Some(source), lines, ..Looked::default() })
     }
 
-    fn prefix(&self, root: &Path, declared: &Declared) -> Result<Outcome, Error> {
+    fn prefix(&self, root: &Path, declared: &Declared) -> Result<Looked, Error> {
         let Job { on, host, level, .. } = self.job;
         let mut parts = Vec::new();
         for prefix in &prefix::prefix(root, declared, on, host.as_ref(), *level, None)? {
             self.judge(prefix, &mut parts, &|_| None);
         }
         self.unasked(std::iter::empty(), &mut parts);
-        Ok(Outcome {
-            lock: None,
-            parts,
-            findings: Vec::new(),
-            manifest: None,
-            source: None,
-            lines: BTreeMap::new(),
-            verdict: Verdict::Ok,
-            took: std::time::Duration::ZERO,
-        })
+        Ok(Looked { parts, ..Looked::default() })
     }
 
     /// Says so where Macs were asked about and nothing there is for any.

@@ -188,17 +188,7 @@ fn address(place: &Place) -> Option<Url> {
 }
 
 fn file_at(wheel: &WheelName, sha256: Option<Sha256>, url: &Url) -> source::File {
-    source::File {
-        wheel: wheel.clone(),
-        filename: wheel.to_string().into(),
-        url: url.as_str().into(),
-        sha256,
-        size: None,
-        requires_python: None,
-        upload_day: None,
-        yanked: None,
-        metadata_file: None,
-    }
+    source::File { sha256, ..source::File::at(wheel.clone(), url.as_str()) }
 }
 
 /// Finds a wheel by its digest, else by its name.

@@ -239,7 +239,7 @@ fn one(
     let sets = sets(root, &of, &installed, declared, asked, here)?;
     let begun = Instant::now();
     let images = images::read(&tree, &installed, &conda, interpreter.as_ref());
-    recorded::unread(&mut environment, &images.failed);
+    environment.unread(&images.failed);
     let read_in = begun.elapsed();
     let (distributions, parts) = (images.distributions, vec![environment]);
     Ok(Prefix { of, tree, sets, distributions, parts, read_in })

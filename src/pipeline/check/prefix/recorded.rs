@@ -22,6 +22,7 @@ use crate::pipeline::check::part::Part;
 use crate::pipeline::check::part::Sum;
 use crate::pipeline::check::part::Told;
 use crate::pipeline::check::part::Word;
+use crate::pipeline::check::part::unreadable;
 use crate::python::word;
 use crate::sys::fs;
 use crate::sys::fs::FsError;
@@ -127,27 +128,6 @@ pub(super) fn part(env: &Env<'_>, level: contents::Level, locked: Option<&Wanted
     };
     let (level, of, took) = (Level::Environment, Some(env.of.clone()), Duration::ZERO);
     Ok(Part { level, of, word, otherwise, sum, told, took })
-}
-
-/// Says what could not be read for its libraries; what was told before is not told again.
-pub(super) fn unread(part: &mut Part, failed: &[(String, String)]) {
-    for (path, why) in failed {
-        if !part.told.iter().any(|one| one.path.as_ref() == Some(path)) {
-            part.told.push(unreadable(path, why));
-        }
-    }
-    if !failed.is_empty() {
-        part.otherwise = Word::Unsure;
-        if matches!(part.word, Word::AsRecorded | Word::AsLocked) {
-            part.word = Word::Unsure;
-        }
-    }
-    part.told.sort_by_key(|one| one.finding.severity);
-}
-
-fn unreadable(path: &str, why: &str) -> Told {
-    let finding = Finding::warning(Code::Unreadable, format!("`{path}` cannot be read: {why}"));
-    Told { finding, package: None, path: Some(path.to_owned()) }
 }
 
 /// Returns what RECORDs are held to: those of distributions that are there once, and that conda did not bring.

@@ -5,6 +5,7 @@ use crate::check::contents::What;
 use crate::diag::Code;
 use crate::diag::Finding;
 use crate::pep::PackageName;
+use crate::pipeline::check::environment;
 use crate::pipeline::check::part::Told;
 
 /// How many files of a package are named one by one.
@@ -68,12 +69,7 @@ fn sentence(whose: &Whose, what: &What) -> Option<String> {
 /// Says how the distributions of an environment differ from those of a lock.
 pub(super) fn release(package: Option<&PackageName>, what: &What) -> Option<Told> {
     let shown = package.map(|name| format!("`{name}`")).unwrap_or_default();
-    let message = match what {
-        What::NotInstalled { locked } => format!("{shown} {locked} is locked, and is not there"),
-        What::NotLocked { found } => format!("{shown} {found} is there, and is not locked"),
-        What::OtherVersion { found, locked } => format!("{shown} {found} is there, and {locked} is locked"),
-        _ => return None,
-    };
+    let message = environment::release(&shown, what)?;
     let finding =
         Finding::error(Code::NotAsRecorded, message).hinting("install what the lock has with the tool that wrote it");
     Some(Told { finding, package: package.cloned(), path: None })
