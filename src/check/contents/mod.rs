@@ -31,6 +31,9 @@ mod read;
 mod tree;
 mod wanted;
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
 use crate::install::WheelCache;
 use crate::pep::PackageName;
 use crate::pep::Sha256;
@@ -69,6 +72,22 @@ pub struct Contents {
     pub bytes: u64,
     /// The digest of the environment, at [`Level::Full`] where everything could be read.
     pub digest: Option<Sha256>,
+}
+
+impl Contents {
+    /// Lists the files that are gone, from the folder of packages, with the package of each; not those of a release that is
+    /// not there at all.
+    pub fn gone(&self, site: &str) -> BTreeMap<String, PackageName> {
+        let is_other = |one: &&Difference| matches!(one.what, What::NotInstalled { .. } | What::OtherVersion { .. });
+        let others: BTreeSet<&PackageName> =
+            self.differences.iter().filter(is_other).filter_map(|one| one.package.as_ref()).collect();
+        let gone = self.differences.iter().filter_map(|one| {
+            let (What::Missing { path }, Some(package)) = (&one.what, &one.package) else { return None };
+            let inside = path.strip_prefix(site)?.strip_prefix('/')?;
+            (!others.contains(package)).then(|| (inside.to_owned(), package.clone()))
+        });
+        gone.collect()
+    }
 }
 
 /// Something that is not as locked.

@@ -131,6 +131,8 @@ pub struct Environment {
     /// Packages whose facts are not, or may not be, those of their locked wheels, or that are not locked, with the files beside that no
     /// RECORD names.
     pub touched: BTreeMap<PackageName, Vec<String>>,
+    /// Files that are gone, from the folder of packages, with the package of each.
+    pub gone: BTreeMap<String, PackageName>,
 }
 
 /// A package as it is in a tree.
@@ -335,7 +337,7 @@ impl Found {
         // None of its files was held against anything.
         let (level, word, otherwise, took) = (Level::Environment, Word::Differs, Word::Unsure, Duration::ZERO);
         let part = Part { level, of: Some(of), word, otherwise, sum, told: vec![finding.into()], took };
-        Environment { part, touched: BTreeMap::new() }
+        Environment { part, touched: BTreeMap::new(), gone: BTreeMap::new() }
     }
 }
 
@@ -365,12 +367,12 @@ pub fn environment(of: &Of, tree: &Tree, wanted: &Wanted, look: &Look<'_>) -> Re
     // What was not told of each file is not as locked, whatever of the rest is allowed.
     let otherwise = if unreadable || follows { Word::Unsure } else { Word::AsLocked };
     let word = if contents.differences.is_empty() { otherwise } else { Word::Differs };
-    let touched = touched(tree, &contents);
+    let (touched, gone) = (touched(tree, &contents), contents.gone(&tree.site));
     let Contents { files, hashed, digest, .. } = contents;
     let sum = Sum::Environment { root: tree.root.clone(), files, hashed, digest };
     let (level, of, took) = (Level::Environment, Some(of.clone()), begun.elapsed());
     let part = Part { level, of, word, otherwise, sum, told, took };
-    Ok(Environment { part, touched })
+    Ok(Environment { part, touched, gone })
 }
 
 /// Says of each difference what it is. Of a package that is not there, or is of another release, no file is as locked,

@@ -1,6 +1,5 @@
 //! What a check came to: one [`Part`] for each thing that was looked at. Plain data.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -88,15 +87,6 @@ pub struct Told {
     pub package: Option<PackageName>,
     /// The file in the environment that it is about, from its root.
     pub path: Option<String>,
-}
-
-impl Part {
-    /// Lists the files that are gone, from the folder of packages, with the package of each.
-    pub(super) fn gone(&self, site: &str) -> BTreeMap<String, PackageName> {
-        let gone = self.told.iter().filter(|told| told.finding.code == Code::FileMissing);
-        let inside = |path: &str| path.strip_prefix(site)?.strip_prefix('/').map(str::to_owned);
-        gone.filter_map(|told| Some((inside(told.path.as_deref()?)?, told.package.clone()?))).collect()
-    }
 }
 
 /// Says of a file that it could not be read.

@@ -254,14 +254,13 @@ impl Run<'_> {
         let wanted = locked.entry(&found.env, found.platform).map(|entry| Contents::of(lock, entry, found.macos));
         let read = match (found.platform.is_mac(), wanted) {
             (true, Some(wanted)) => {
-                let environment::Environment { part, touched } = &mut judged;
+                let environment::Environment { part, touched, .. } = &mut judged;
                 environment::read(&found.tree, &wanted, self.wheels.as_ref(), touched, part)?
             }
             _ => Vec::new(),
         };
-        let gone = judged.part.gone(&found.tree.site);
         files.extend(judged.part.of.clone().map(|of| (of, judged.part)));
-        own.push(Own { found, read, touched, gone });
+        own.push(Own { found, read, touched, gone: judged.gone });
         Ok(())
     }
 
@@ -361,9 +360,8 @@ impl Run<'_> {
     fn judge(&self, prefix: &Prefix, parts: &mut Vec<Part>, locked: &dyn Fn(&Release) -> Option<Release>) {
         parts.extend(prefix.parts.iter().cloned());
         let installed = prefix.installed();
-        let gone = prefix.parts.iter().flat_map(|part| part.gone(&prefix.tree.site)).collect();
         for set in &prefix.sets {
-            let mut part = libraries(set, &installed, &[], &gone, &self.knowledge);
+            let mut part = libraries(set, &installed, &[], &prefix.gone, &self.knowledge);
             part.took += prefix.read_in;
             parts.push(part);
             let same = |release: &Release| locked(release).filter(|locked| locked.version == release.version);

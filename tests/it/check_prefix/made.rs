@@ -87,6 +87,9 @@ fn each_change_is_named() {
     assert_eq!(first.finding.hint.as_deref(), Some(hint));
     let said: Vec<String> = libraries(&found).iter().map(line).collect();
     assert!(said.iter().any(|one| one.contains("libinner.dylib")), "{said:?}");
+    // What RECORD names is not expected from outside: without it nothing loads.
+    let errors = errors(&found);
+    assert!(errors[0].starts_with("error[library-missing]") && errors[0].contains("which is gone"), "{errors:?}");
 }
 
 #[test]

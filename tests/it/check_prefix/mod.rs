@@ -73,9 +73,8 @@ fn libraries(found: &Prefix) -> Vec<Finding> {
     let answer = simulate(&distributions, found.of.python);
     let macos = found.sets[0].of.on.as_ref().unwrap().mac.macos;
     let (installed, knowledge) = (found.installed(), Knowledge::built_in());
-    let gone = Default::default();
     let (answer, knowledge, python) = (&answer, &knowledge, found.of.python);
-    let case = Case { installed: &installed, answer, python, macos, knowledge, gone: &gone };
+    let case = Case { installed: &installed, answer, python, macos, knowledge, gone: &found.gone };
     rules::judge(&case).into_iter().map(|said| said.finding).collect()
 }
 

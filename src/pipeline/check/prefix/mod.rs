@@ -17,6 +17,7 @@ mod interpreter;
 mod recorded;
 mod told;
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
@@ -69,6 +70,8 @@ pub struct Prefix {
     pub distributions: Vec<Distribution>,
     /// What came of it so far: the environment; where it is not of a Mac, that the rest was not looked at.
     pub parts: Vec<Part>,
+    /// Files of distributions that are gone, from the folder of packages.
+    pub gone: BTreeMap<String, PackageName>,
     /// How long the facts of its libraries took.
     pub read_in: Duration,
 }
@@ -220,7 +223,7 @@ fn one(
     let platform = interpreter::platform(&tree, &installed, interpreter.as_ref());
     let of = Of { env: root.display().to_string(), platform, python: tree.python, on: None };
     let env = recorded::Env { tree: &tree, of: &of, installed: &installed, conda: &conda, interpreter: &interpreter };
-    let mut environment = recorded::part(&env, level, wanted)?;
+    let (mut environment, gone) = recorded::part(&env, level, wanted)?;
     environment.took = begun.elapsed();
 
     if !platform.is_mac() {
@@ -234,7 +237,8 @@ fn one(
             took: Duration::ZERO,
         };
         let parts = vec![environment, skipped(Level::Libraries), skipped(Level::Knowledge)];
-        return Ok(Prefix { of, tree, sets: Vec::new(), distributions: Vec::new(), parts, read_in: Duration::ZERO });
+        let (sets, distributions, read_in) = (Vec::new(), Vec::new(), Duration::ZERO);
+        return Ok(Prefix { of, tree, sets, distributions, parts, gone, read_in });
     }
     let sets = sets(root, &of, &installed, declared, asked, here)?;
     let begun = Instant::now();
@@ -242,7 +246,7 @@ fn one(
     environment.unread(&images.failed);
     let read_in = begun.elapsed();
     let (distributions, parts) = (images.distributions, vec![environment]);
-    Ok(Prefix { of, tree, sets, distributions, parts, read_in })
+    Ok(Prefix { of, tree, sets, distributions, parts, gone, read_in })
 }
 
 /// Makes the set of each Mac.

@@ -50,8 +50,12 @@ pub(super) struct Env<'a> {
     pub(super) interpreter: &'a Option<Interpreter>,
 }
 
-/// Looks at it. `locked` is what should be in it by a lock.
-pub(super) fn part(env: &Env<'_>, level: contents::Level, locked: Option<&Wanted>) -> Result<Part, FsError> {
+/// Looks at it, and lists the files of distributions that are gone. `locked` is what should be in it by a lock.
+pub(super) fn part(
+    env: &Env<'_>,
+    level: contents::Level,
+    locked: Option<&Wanted>,
+) -> Result<(Part, BTreeMap<String, PackageName>), FsError> {
     let mut told = Vec::new();
     let twice = twice(env, &mut told);
     others_systems(env, &mut told);
@@ -93,7 +97,7 @@ pub(super) fn part(env: &Env<'_>, level: contents::Level, locked: Option<&Wanted
         };
         told.extend(told::files(&whose, &differences));
     }
-    let mut is_sure = unsure(env, contents.unsure.into_iter().chain(held.unsure), &mut told);
+    let mut is_sure = unsure(env, contents.unsure.iter().cloned().chain(held.unsure), &mut told);
     for (path, why) in &env.conda.failed {
         is_sure = false;
         told.push(unreadable(path, why));
@@ -127,7 +131,7 @@ pub(super) fn part(env: &Env<'_>, level: contents::Level, locked: Option<&Wanted
         digest: contents.digest.filter(|_| wanted.spare.is_empty()),
     };
     let (level, of, took) = (Level::Environment, Some(env.of.clone()), Duration::ZERO);
-    Ok(Part { level, of, word, otherwise, sum, told, took })
+    Ok((Part { level, of, word, otherwise, sum, told, took }, contents.gone(&env.tree.site)))
 }
 
 /// Returns what RECORDs are held to: those of distributions that are there once, and that conda did not bring.
