@@ -45,7 +45,13 @@
 //! macml.lock, a lock of another tool, a folder -> Set for each Mac -> facts of its wheels -> Parts -> Verdict
 //! ```
 //!
-//! To come: `doctor`, which looks at everything at once.
+//! Where something is wrong, [`doctor`] judges everything that was seen at once, and [`explain`] finds the cause behind an error
+//! text; [`pipeline::doctor`] looks.
+//!
+//! ```text
+//! this machine, or a file of another -> Facts -> Diagnoses with remedies
+//! error text + Facts -> Explanation
+//! ```
 //!
 //! # Modules in order
 //!
@@ -76,6 +82,8 @@
 //! | [`check`] | stage 6, proof from files: facts of wheels, what dyld says of their libraries together, what is in a tree; its verb is [`pipeline::check`] |
 //! | [`verify`] | stage 7, does the GPU compute right: probes in child processes, and what their answers mean |
 //! | [`mod@bench`] | how fast it is: measured in a child process, kept, compared, drawn |
+//! | [`doctor`] | what is wrong with a machine, its Pythons and a project, from facts |
+//! | [`explain`] | from an error text to its cause |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
 //!
@@ -158,6 +166,10 @@ pub mod check;
 pub mod verify;
 
 pub mod bench;
+
+pub mod doctor;
+
+pub mod explain;
 
 pub mod pipeline;
 

@@ -1,13 +1,16 @@
 //! What we tell people, as data. The binary lays it out.
 
 pub mod code;
+pub mod page;
 pub mod source;
 
 pub use code::Code;
+pub use page::{Language, Page, Topic};
 pub use source::{Source, Span};
 
 /// How bad a finding is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
     /// The answer is no.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A Mac, as far as environments depend on it. Recorded ones are files: `--host FILE` takes them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Host {
     /// Where it comes from: `probed`, `recorded` with an address, `made` with the source of each field.
@@ -41,6 +42,7 @@ impl Host {
 
 /// What a process runs as.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {
     /// As the processor is.

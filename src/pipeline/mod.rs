@@ -8,6 +8,7 @@
 mod arriving;
 pub mod bundle;
 pub mod check;
+pub mod doctor;
 pub mod ops;
 pub mod sync;
 mod told;

@@ -37,6 +37,10 @@ mod check_foreign;
 mod check_prefix;
 // What a check says of the libraries of a set and of what is known of it.
 mod check_libraries;
+// What `macml doctor` says of machines, from facts; gathering them; the verb.
+mod doctor;
+// From error texts to causes: those that are known, those that are not ours, and the verb.
+mod explain;
 // The schemas we publish.
 mod schema;
 // Rules of the house: order of modules, homes of crates, words that must stand nowhere.

@@ -1,0 +1,3 @@
+//! What `macml doctor` says of recorded and made machines: through the library, from facts.
+
+mod scenarios;

@@ -1,0 +1,1 @@
+//! What `macml explain` makes of texts, through the library.
