@@ -190,3 +190,35 @@ fn a_release_that_was_withdrawn_is_told_by_its_index() {
     run.says(1, &["index         not offered", "transformers", "broken on import"]);
     run.never_says(&["`b` 1.0"]);
 }
+
+/// A requirements file whose remarks are Chinese, as it is read whole, in each encoding that editors leave behind.
+#[test]
+fn r14_a_requirements_file_with_its_own_grammar() {
+    let hash = |digit: &str| digit.repeat(64);
+    let text = format!(
+        "pandas #可选,仅音频需要\nnumpy>=1.26 \\\n    --hash=sha256:{} \\\n    # via scipy\n\
+         Pillow >= 10 ; sys_platform==\"darwin\"   # keep\n-r extra/额外.txt\n\
+         https://example.test/a%20b/pkg-1.0-py3-none-any.whl#sha256={}\n",
+        hash("a"),
+        hash("b")
+    );
+    let project = Project::empty();
+    project.write("extra/额外.txt", "scipy>=1.15 # 科学计算\n");
+    let check = |name: &str| offline(&project, &["--lock", name, "--macos", "14.0", "--python", "3.12", "-v"]);
+    for (name, text) in [("plain.txt", text.clone()), ("bom.txt", format!("\u{feff}{}", text.replace('\n', "\r\n")))] {
+        project.write(name, &text);
+        let run = check(name);
+        let first = format!("--> {name}:1:1");
+        run.says(0, &["4 requirements are not pinned to one version, the first of them `pandas`", &first]);
+        run.says(
+            0,
+            &["`pillow` has no hash", "`scipy` has no hash", "line 1 of `", "extra/额外.txt`", "never read: `pkg`"],
+        );
+        // The hash of numpy belongs to it, and the fragment of an address is no comment.
+        for never in ["`numpy` has no hash", "`pkg` has no hash"] {
+            assert!(!run.stdout.contains(never), "{}", run.stdout);
+        }
+    }
+    project.write("bad.txt", &format!("{text}pandas#x\n"));
+    check("bad.txt").says(2, &["bad.txt`, line 8: `pandas#x` is not a dependency specifier"]);
+}
