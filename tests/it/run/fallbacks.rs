@@ -230,7 +230,7 @@ fn the_manifest_goes_before_the_shell_and_both_before_the_report() {
 }
 
 #[test]
-fn a_variable_that_is_set_too_late_is_told() {
+fn r26_a_variable_that_is_set_too_late_is_told() {
     let late = "import torch\nimport os\nos.environ['PYTORCH_ENABLE_MPS_FALLBACK'] = '1'\ntorch.run('linalg_eig')\n";
     let made = Made::new("");
     torch(&made);
