@@ -54,7 +54,7 @@ codes! {
     Unsupported "unsupported" "something that macml does not do yet";
     RequiresMacml "requires-macml" "the project asks for another macml";
     YankedRelease "yanked-release" "a withdrawn release is pinned";
-    PrereleaseChosen "prerelease-chosen" "a pre-release is in the answer because something asks for exactly it";
+    PrereleaseChosen "prerelease-chosen" "a pre-release is in the answer because something admits it";
     MarkerNeverMatches "marker-never-matches" "a requirement whose marker holds on no target";
     PathOutsideProject "path-outside-project" "a wheel by path outside the project";
     MirrorFault "mirror-fault" "a mirror lacked or falsified something";
