@@ -123,8 +123,7 @@ mod system {
         let mut len = value.len();
         // SAFETY: `name` has four numbers, `value` has room for `len` bytes, both live until the call is over, and a null
         // `new` changes nothing.
-        let outcome =
-            unsafe { sysctl(name.as_ptr(), 4, value.as_mut_ptr().cast(), &raw mut len, std::ptr::null(), 0) };
+        let outcome = unsafe { sysctl(name.as_ptr(), 4, value.as_mut_ptr().cast(), &raw mut len, std::ptr::null(), 0) };
         // Of a process that is not there nothing is written.
         answer(outcome, value, len).map(|value| value.filter(|value| !value.is_empty()))
     }

@@ -8,9 +8,9 @@
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Plist {
     /// Values by key, in their order.
-    Dict(Vec<(String, Plist)>),
+    Dict(Vec<(String, Self)>),
     /// Values.
-    List(Vec<Plist>),
+    List(Vec<Self>),
     /// A text.
     Text(String),
     /// Bytes.
@@ -201,6 +201,14 @@ impl<'a> Text<'a> {
         Some(inner)
     }
 
+    /// Goes on to the next tag in an element; `Some(None)` where there is none any more.
+    fn more(&mut self, empty: bool) -> Option<Option<Tag<'a>>> {
+        if empty {
+            return Some(None);
+        }
+        self.tag().map(|tag| Some(tag).filter(|tag| tag.1 != Opens::No))
+    }
+
     fn value(&mut self, tag: Tag<'a>, depth: usize) -> Option<Plist> {
         if depth > DEEPEST || tag.1 == Opens::No {
             return None;
@@ -209,11 +217,7 @@ impl<'a> Text<'a> {
         Some(match tag.0 {
             "dict" => {
                 let mut entries = Vec::new();
-                while !empty {
-                    let tag = self.tag()?;
-                    if tag.1 == Opens::No {
-                        break;
-                    }
+                while let Some(tag) = self.more(empty)? {
                     let key = self.inner(tag).filter(|_| tag.0 == "key")?;
                     let tag = self.tag()?;
                     entries.push((unescaped(key), self.value(tag, depth + 1)?));
@@ -222,11 +226,7 @@ impl<'a> Text<'a> {
             }
             "array" => {
                 let mut items = Vec::new();
-                while !empty {
-                    let tag = self.tag()?;
-                    if tag.1 == Opens::No {
-                        break;
-                    }
+                while let Some(tag) = self.more(empty)? {
                     items.push(self.value(tag, depth + 1)?);
                 }
                 Plist::List(items)

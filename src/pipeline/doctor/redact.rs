@@ -331,7 +331,7 @@ impl Names {
             // A path from the root begins here.
             let begins = at == 1 && pieces[0].is_empty()
                 || ends(pieces[at - 1]) && !pieces[at - 1].is_empty()
-                || at >= 2 && pieces[at - 1].is_empty() && pieces[at - 2].ends_with(':');
+                || at >= 3 && matches!(&pieces[at - 3..at], [scheme, "", ""] if scheme.ends_with(':'));
             if begins && let Some((parts, rest)) = self.home_at(&pieces[at..]) {
                 let last = done.last_mut().expect("it began with one");
                 last.push('~');
@@ -367,10 +367,10 @@ impl Names {
         let mut piece = Cow::Borrowed(piece);
         for user in &self.users {
             let strength = strength(user);
-            if strength > 0 || HOMES.contains(&above) {
-                if let Some(rest) = after_name(&piece, user) {
-                    return format!("{USER}{rest}");
-                }
+            if (strength > 0 || HOMES.contains(&above))
+                && let Some(rest) = after_name(&piece, user)
+            {
+                return format!("{USER}{rest}");
             }
             if strength > 1 {
                 piece = Cow::Owned(within(&piece, user, USER));
@@ -471,7 +471,13 @@ fn address(text: &str) -> String {
     // A password may hold what ends the authority, where nobody encoded it.
     let port = |text: &str| text.split_once(':').is_none_or(|(_, port)| port.chars().all(|c| c.is_ascii_digit()));
     let text = match authority.rfind('@') {
-        Some(at) => &text[at + 1..],
+        // Behind a later `@` a path goes on, unless a port says that a host stands there.
+        Some(at) => {
+            match text.rsplit_once('@').filter(|(_, last)| last.contains(':') && port(last.trim_end_matches('/'))) {
+                Some((_, last)) => last,
+                None => &text[at + 1..],
+            }
+        }
         None if !port(authority) => text.rfind('@').map_or(text, |at| &text[at + 1..]),
         None => text,
     };
@@ -523,7 +529,7 @@ fn bare_credentials(text: &str) -> String {
     let takes_out = |word: &str| {
         let (before, after) = word.rsplit_once('@')?;
         let (user, password) = before.split_once(':')?;
-        let plain = !user.is_empty() && !password.is_empty() && !user.contains('/') && !password.starts_with("//");
+        let plain = !user.is_empty() && !password.is_empty() && !user.contains('/') && !password.starts_with('/');
         (plain && !after.is_empty()).then(|| after.to_owned())
     };
     let words = text.split_inclusive(|c: char| c.is_whitespace() || ",;'\"`".contains(c));
@@ -662,6 +668,8 @@ mod tests {
         check("https://hf_abcdefghijklmnopq@b.example, x:y@z.example", "https://b.example, z.example");
         check("corp=https://u:p@a.example/x https://u@b.example", "corp=https://a.example/x https://b.example");
         check("libomp@rpath", "libomp@rpath");
+        let path = "bin:/opt/homebrew/opt/python@3.13/bin:/usr/bin";
+        check(path, path);
         check("@rpath/libomp.dylib", "@rpath/libomp.dylib");
     }
 

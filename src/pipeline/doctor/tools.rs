@@ -115,7 +115,7 @@ fn compiler(look: &Look<'_>) -> Option<String> {
             .map(|folder| format!("{folder}/{name}"))
             .find(|path| matches!(fs::kind(&look.at(path)), Ok(Some(Kind::File))))
     };
-    ["cc", "gcc", "clang"].into_iter().find_map(|name| path(name))
+    ["cc", "gcc", "clang"].into_iter().find_map(path)
 }
 
 #[cfg(test)]
