@@ -1,4 +1,4 @@
-//! The only reader of what macOS says of the machine: sysctl, and one property list.
+//! What macOS says of the machine, put together: values of the kernel, and one property list.
 //!
 //! # The version of macOS
 //!

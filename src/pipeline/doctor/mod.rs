@@ -163,9 +163,7 @@ mod tests {
     fn this_machine_is_seen_and_nothing_of_it_is_an_error() {
         let env = Env::from_map(BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]), "/".into());
         let laid = Laid::new(&[]);
-        let begun = std::time::Instant::now();
         let facts = gather(&Look { root: Path::new("/"), ..laid.looking(&env) });
-        println!("{:?}\n{}", begun.elapsed(), serde_json::to_string_pretty(&facts).unwrap());
         assert_eq!(facts.machine.system, std::env::consts::OS);
         assert!(facts.memory.total.unwrap() > 64 << 20 && facts.memory.free_percent.unwrap() <= 100);
         assert!(!facts.folders.is_empty());
@@ -173,6 +171,48 @@ mod tests {
             assert!(facts.metal.is_none() && facts.machine.release.unwrap().starts_with("Linux "));
             assert_eq!(facts.unseen, []);
         }
+    }
+
+    #[test]
+    fn nobody_learns_who_it_was_and_no_secret() {
+        let pip = "[global]\nindex-url = https://zhangwei:s3cret@corp.example/simple?token=s3cret\n";
+        let conda = "eval \"$(/opt/conda/bin/conda shell.zsh hook)\"";
+        let cloud = "Users/zhangwei/Library/CloudStorage/GoogleDrive-zhangwei@example.org/p";
+        let laid = Laid::mac(&[
+            ("Users/zhangwei/.config/pip/pip.conf", pip),
+            ("Users/zhangwei/.zshrc", conda),
+            (&format!("{cloud}/macml.toml"), ""),
+            ("etc/pip.conf", pip),
+            ("Library/Security/Trust Settings/Admin.plist", "damaged"),
+        ]);
+        let home = laid.root().join("Users/zhangwei").display().to_string();
+        let below = |path: &str| format!("{home}/{path}");
+        let env = laid.env(&[
+            ("HOME", &home),
+            ("USER", "zhangwei"),
+            ("HOSTNAME", "Zhangs-MacBook-Pro.local"),
+            ("VIRTUAL_ENV", &below("p/.venv")),
+            ("DYLD_LIBRARY_PATH", &format!("/opt/x:{}", below("lib"))),
+            ("https_proxy", "http://zhangwei:s3cret@proxy.corp:3128"),
+            ("UV_INDEX_CORP_PASSWORD", "s3cret"),
+            ("PIP_TRUSTED_HOST", "Zhangs-MacBook-Pro.local"),
+            ("SSL_CERT_FILE", &below("ca.pem")),
+            ("TMPDIR", "/tmp/zhangwei"),
+            ("SHELL", "/bin/zsh"),
+        ]);
+        let project = Some(laid.root().join(cloud));
+        let look = Look { project, cache: Some(below(".cache/macml").into()), ..laid.looking(&env) };
+        let facts = gather(&look);
+        let text = serde_json::to_string_pretty(&facts).unwrap();
+        let lower = text.to_lowercase();
+        for name in ["zhangwei", "zhangs-macbook", "s3cret"] {
+            assert!(!lower.contains(name), "{name}: {text}");
+        }
+        assert_eq!(facts.folders[0].synchronized_by.as_deref(), Some("Google Drive"));
+        assert_eq!(facts.folders[0].folder, "~/Library/CloudStorage/GoogleDrive-(user)@example.org/p");
+        assert_eq!(facts.shell.files[0].path, "~/.zshrc");
+        assert_eq!(facts.network.other_settings.len(), 2);
+        assert_eq!(facts.unseen.len(), 1, "{:?}", facts.unseen);
     }
 
     #[test]

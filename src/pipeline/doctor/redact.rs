@@ -184,9 +184,41 @@ pub(super) struct Names {
     /// The ways in which home is written, each as the parts of its path; long ones first.
     homes: Vec<Vec<String>>,
     /// The ways in which the user's name is written.
-    users: Vec<String>,
+    users: Vec<Name>,
     /// The machine's.
-    hosts: Vec<String>,
+    hosts: Vec<Name>,
+}
+
+/// A name, and how surely a text that is equal to it is that name.
+#[derive(Debug)]
+struct Name {
+    text: String,
+    strength: Strength,
+}
+
+/// How surely a text is a name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Strength {
+    /// It is a word of paths too.
+    Word,
+    /// It is short: as a whole part of a path only.
+    Whole,
+    /// It is sure inside of a part too.
+    Within,
+}
+
+impl Name {
+    fn new(text: String) -> Self {
+        let folded = install::folded(&text);
+        let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+        let strength = match letters {
+            _ if WORDS.contains(&folded.as_str()) || folded.starts_with("python") => Strength::Word,
+            5.. => Strength::Within,
+            2.. if !text.is_ascii() => Strength::Within,
+            _ => Strength::Whole,
+        };
+        Self { text, strength }
+    }
 }
 
 impl Names {
@@ -236,8 +268,8 @@ impl Names {
     fn user(&mut self, name: &str) {
         let address = Url::from_file_path(format!("/{name}")).map(|url| url.path()[1..].to_owned());
         for way in [Ok(name.to_owned()), address, Ok(name.replace(' ', "\\ "))].into_iter().flatten() {
-            if !way.is_empty() && !way.contains('/') && !self.users.contains(&way) {
-                self.users.push(way);
+            if !way.is_empty() && !way.contains('/') && !self.users.iter().any(|known| known.text == way) {
+                self.users.push(Name::new(way));
             }
         }
     }
@@ -247,8 +279,8 @@ impl Names {
         for way in [name, short] {
             // An address of this machine is that of every machine.
             let common = way.is_empty() || way.starts_with("127.") || way.parse::<std::net::IpAddr>().is_ok();
-            if !common && !way.eq_ignore_ascii_case("localhost") && !self.hosts.iter().any(|known| known == way) {
-                self.hosts.push(way.to_owned());
+            if !common && !way.eq_ignore_ascii_case("localhost") && !self.hosts.iter().any(|known| known.text == way) {
+                self.hosts.push(Name::new(way.to_owned()));
             }
         }
     }
@@ -298,11 +330,11 @@ impl Names {
             let name = &before[start..];
             let end = after.find(|c: char| !(c.is_alphanumeric() || ".-_".contains(c))).unwrap_or(after.len());
             let place = &after[..end];
-            let named = self.hosts.iter().any(|host| same(host, place));
+            let named = self.hosts.iter().any(|host| same(&host.text, place));
             // A name and where it is, with a dot and no number: no version, as in `python@3.13`.
             let domain = place.split_once('.').is_some_and(|(first, _)| first.starts_with(|c: char| c.is_alphabetic()));
             let end_of_domain = place.rsplit('.').next().is_some_and(|last| last.chars().all(char::is_alphabetic));
-            let account = named || (domain && end_of_domain) || self.users.iter().any(|user| same(user, name));
+            let account = named || (domain && end_of_domain) || self.users.iter().any(|user| same(&user.text, name));
             if account && !name.is_empty() && !place.is_empty() {
                 done.push_str(&before[..start]);
                 done.push_str(USER);
@@ -323,7 +355,9 @@ impl Names {
     fn paths(&self, text: &str) -> String {
         let pieces: Vec<&str> = text.split('/').collect();
         let mut done = vec![pieces[0].to_owned()];
-        if pieces.len() > 1 && self.users.iter().any(|user| strength(user) > 0 && same(user, pieces[0])) {
+        if pieces.len() > 1
+            && self.users.iter().any(|user| user.strength > Strength::Word && same(&user.text, pieces[0]))
+        {
             USER.clone_into(&mut done[0]);
         }
         let mut at = 1;
@@ -365,19 +399,18 @@ impl Names {
     /// Takes names out of one part of a path; `top` where it is the name of a home.
     fn part(&self, piece: &str, above: &str, top: bool) -> String {
         let mut piece = Cow::Borrowed(piece);
-        for user in &self.users {
-            let strength = strength(user);
-            if (strength > 0 || HOMES.contains(&above))
+        for Name { text: user, strength } in &self.users {
+            if (*strength > Strength::Word || HOMES.contains(&above))
                 && let Some(rest) = after_name(&piece, user)
             {
                 return format!("{USER}{rest}");
             }
-            if strength > 1 {
+            if *strength == Strength::Within {
                 piece = Cow::Owned(within(&piece, user, USER));
             }
         }
-        for host in self.hosts.iter().filter(|host| strength(host) > 0) {
-            if let Some(rest) = after_name(&piece, host) {
+        for host in self.hosts.iter().filter(|host| host.strength > Strength::Word) {
+            if let Some(rest) = after_name(&piece, &host.text) {
                 return format!("{HOST}{rest}");
             }
         }
@@ -390,25 +423,21 @@ impl Names {
 
     /// Takes the machine's name out where it can be nothing else.
     fn machines(&self, text: &str) -> String {
-        let telling =
-            |host: &&String| host.len() >= 6 && strength(host) > 0 && host.contains(|c: char| !c.is_alphabetic());
-        self.hosts.iter().filter(telling).fold(text.to_owned(), |text, host| within(&text, host, HOST))
+        let telling = |host: &&Name| {
+            let other_than_letters = host.text.contains(|c: char| !c.is_alphabetic());
+            host.text.len() >= 6 && host.strength > Strength::Word && other_than_letters
+        };
+        let telling = self.hosts.iter().filter(telling);
+        telling.fold(text.to_owned(), |text, host| within(&text, &host.text, HOST))
     }
-}
-
-/// How surely a text is a name: 0 for a word of paths, 1 for a short one, 2 for one that is sure inside others too.
-fn strength(name: &str) -> u8 {
-    let folded = install::folded(name);
-    if WORDS.contains(&folded.as_str()) || folded.starts_with("python") {
-        return 0;
-    }
-    let letters = name.chars().filter(|c| c.is_alphabetic()).count();
-    if letters >= 5 || (!name.is_ascii() && letters >= 2) { 2 } else { 1 }
 }
 
 /// Whether two names are one to a Mac.
 fn same(one: &str, other: &str) -> bool {
-    one == other || install::folded(one) == install::folded(other)
+    match one.is_ascii() && other.is_ascii() {
+        true => one.eq_ignore_ascii_case(other),
+        false => install::folded(one) == install::folded(other),
+    }
 }
 
 /// Returns what follows a name that a text begins with, where the name ends there.
@@ -538,6 +567,9 @@ fn bare_credentials(text: &str) -> String {
 
 /// Takes out secrets that say themselves whose they are.
 fn tokens(text: &str) -> String {
+    if !TOKENS.iter().any(|begin| text.contains(begin)) {
+        return text.to_owned();
+    }
     let belongs = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     let mut done = String::new();
     let mut rest = text;
@@ -626,7 +658,7 @@ mod tests {
         check(&root, "/usr/bin:/x /opt//root", "/usr/bin:/x /opt//root");
         check(&root, "http://localhost:3128", "http://localhost:3128");
         let root = names("/var/root", "root", "");
-        check(&root, "/var/root/x /var/rootless", "~/x /var/rootless");
+        check(&root, "/var/root:/var/rootless", "~:/var/rootless");
         let none = names("", "", "");
         check(&none, "/usr/bin @ x@ @y //", "/usr/bin @ x@ @y //");
         let relative = names("home", "me", "10.0.0.7");
@@ -714,6 +746,20 @@ mod tests {
         let values: Vec<_> = told.shell.variables.iter().map(|one| one.value.as_str()).collect();
         assert_eq!(values, ["~/p/.venv", "(set)", "", "https://a.example/"]);
         assert_eq!((told.environments[0].home.as_deref(), &told.folders[0]), (Some("~/x"), &folder("~/p")));
+    }
+
+    /// An environment of hundreds of packages has some ten thousand texts.
+    #[test]
+    fn many_texts_take_no_time() {
+        let names = names("/Users/zhangwei", "zhangwei", "Zhangs-MacBook-Pro.local");
+        let texts = [
+            "/Users/zhangwei/p/.venv/lib/python3.12/site-packages/torch/lib/libtorch_cpu.dylib",
+            "sympy>=1.13.3",
+            "cp312-cp312-macosx_14_0_arm64",
+        ];
+        let begun = std::time::Instant::now();
+        let length: usize = (0..30_000).map(|at| names.text(texts[at % 3]).len()).sum();
+        assert!(length > 0 && begun.elapsed() < std::time::Duration::from_secs(3));
     }
 
     proptest! {
