@@ -19,7 +19,7 @@ pub const METAL_WORD: &str = "--metal-devices-of-this-process";
 /// What closes a whole answer.
 const END: &str = "end";
 
-/// How long an answer is waited for. It takes some 50 ms.
+/// How long an answer is waited for.
 const LIMIT: Duration = Duration::from_secs(1);
 
 /// Asks for the devices; `None` on a system without Metal. What could not be seen is why.
