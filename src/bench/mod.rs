@@ -16,7 +16,7 @@ pub mod workers;
 mod compare;
 mod history;
 mod page;
-mod pressure;
+pub(crate) mod pressure;
 mod probe;
 mod run;
 

@@ -15,33 +15,33 @@ use crate::sys::memory;
 /// What a system said of its memory at one moment, each where it says that.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub(super) struct Reading {
+pub(crate) struct Reading {
     /// `kern.memorystatus_vm_pressure_level`.
-    pub(super) pressure_level: Option<u64>,
+    pub(crate) pressure_level: Option<u64>,
     /// `kern.memorystatus_level`.
-    pub(super) free_percent: Option<u64>,
+    pub(crate) free_percent: Option<u64>,
     /// The text of `/proc/pressure/memory`.
-    pub(super) stall: Option<String>,
+    pub(crate) stall: Option<String>,
     /// Lines of `/proc/meminfo`.
-    pub(super) meminfo: Option<String>,
+    pub(crate) meminfo: Option<String>,
     /// The control group.
-    pub(super) group: Option<Group>,
+    pub(crate) group: Option<Group>,
     /// How many bytes of a device's own memory are free.
-    pub(super) device_free: Option<u64>,
+    pub(crate) device_free: Option<u64>,
     /// How many it has.
-    pub(super) device_total: Option<u64>,
+    pub(crate) device_total: Option<u64>,
 }
 
 /// What a control group says of its memory.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// The text of `memory.max`, or of `memory.limit_in_bytes`.
-    pub(super) limit: Option<String>,
+    pub(crate) limit: Option<String>,
     /// The text of `memory.current`, or of `memory.usage_in_bytes`.
-    pub(super) usage: Option<String>,
+    pub(crate) usage: Option<String>,
     /// Lines of `memory.stat`.
-    pub(super) stat: Option<String>,
+    pub(crate) stat: Option<String>,
 }
 
 /// Of ten seconds, the part for which something waited for memory that counts as pressure.
@@ -50,7 +50,7 @@ const STALLED: f64 = 0.1;
 impl Reading {
     /// Returns how hard up the system is: on a Mac the part of its memory that is not free, on a device with a memory of its
     /// own likewise, elsewhere the part of ten seconds for which something waited for memory.
-    pub(super) fn pressure(&self) -> Option<f64> {
+    pub(crate) fn pressure(&self) -> Option<f64> {
         #[expect(clippy::cast_precision_loss, reason = "a part is told in percent")]
         let device = || Some(1.0 - self.device_free? as f64 / self.device_total.filter(|total| *total > 0)? as f64);
         #[expect(clippy::cast_precision_loss, reason = "it is no more than a hundred")]
@@ -59,7 +59,7 @@ impl Reading {
     }
 
     /// Says that the system is hard up, in its own terms; none where it is not, or does not say.
-    pub(super) fn turned(&self) -> Option<String> {
+    pub(crate) fn turned(&self) -> Option<String> {
         match self.pressure_level {
             Some(level @ 2..=3) => return Some(format!("macOS warns of memory pressure (level {level})")),
             Some(level @ 4..) => return Some(format!("macOS calls its memory pressure critical (level {level})")),
@@ -70,7 +70,7 @@ impl Reading {
     }
 
     /// Returns how many bytes are left to programs of a machine that has `total` of them; none where nothing says so.
-    pub(super) fn available(&self, total: u64) -> Option<u64> {
+    pub(crate) fn available(&self, total: u64) -> Option<u64> {
         if self.device_free.is_some() {
             return self.device_free;
         }

@@ -52,7 +52,7 @@ pub use generation::{
 };
 pub use hook::{Followed, HOOK_VARIABLE, Prompt, Told, enter, follow};
 pub use listing::{Listed, ListedGeneration, names};
-pub use place::{Elsewhere, Place, Standing};
+pub use place::{Elsewhere, Place, Standing, synchronized_by};
 pub use shell::Shell;
 pub use stamp::{FolderTime, Package, PackageChange, STAGED_NAME, STAMP_NAME, Stamp, package_changes};
 pub use strays::{distribution_folders, distributions, is_same, own_paths};

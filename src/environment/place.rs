@@ -160,9 +160,17 @@ fn elsewhere(project: &Path, home: Option<&Path>) -> Result<Option<Elsewhere>, F
         return Ok(Some(Elsewhere::Volume(format)));
     }
     let Some(home) = home else { return Ok(None) };
+    Ok(synchronized_by(project, home)?.map(Elsewhere::Synced))
+}
+
+/// Says which program keeps a folder, with every link followed, in step with other machines; `home` is this user's.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn synchronized_by(folder: &Path, home: &Path) -> Result<Option<String>, FsError> {
     let Some(home) = sys::resolve(home)? else { return Ok(None) };
-    let Ok(below) = project.strip_prefix(&home) else { return Ok(None) };
-    Ok(synced(&home, below)?.map(Elsewhere::Synced))
+    let Ok(below) = folder.strip_prefix(&home) else { return Ok(None) };
+    synced(&home, below)
 }
 
 /// Says which program keeps a folder below home in step.

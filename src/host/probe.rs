@@ -1,4 +1,4 @@
-//! The only reader of what macOS says of the machine: sysctl, and one property list.
+//! What macOS says of the machine, put together: values of the kernel, and one property list.
 //!
 //! # The version of macOS
 //!
@@ -21,6 +21,7 @@ use std::path::Path;
 
 use super::{Host, Process};
 use crate::sys::fs;
+use crate::sys::mac;
 
 /// Where macOS keeps the version that it is.
 const TRUE_VERSION: &str = "/System/Library/CoreServices/.SystemVersionPlatform.plist";
@@ -41,7 +42,7 @@ pub struct ProbeError {
 /// # Errors
 /// When macOS does not say what it must know.
 pub fn probe() -> Result<Option<Host>, ProbeError> {
-    if cfg!(target_os = "macos") { read(&mut sysctl, &mut true_version).map(Some) } else { Ok(None) }
+    if cfg!(target_os = "macos") { read(&mut |name| mac::value(name), &mut true_version).map(Some) } else { Ok(None) }
 }
 
 /// Puts a host together. `value` returns the bytes of a value, `None` where the system knows none of that name.
@@ -102,43 +103,6 @@ fn number(name: &'static str, bytes: &[u8]) -> Result<u64, ProbeError> {
     let small = || bytes.try_into().ok().map(|bytes| u64::from(u32::from_ne_bytes(bytes)));
     let big = || bytes.try_into().ok().map(u64::from_ne_bytes);
     small().or_else(big).ok_or_else(|| ProbeError { name, cause: io::ErrorKind::InvalidData.into() })
-}
-
-#[cfg(not(target_os = "macos"))]
-fn sysctl(_name: &'static str) -> io::Result<Option<Vec<u8>>> {
-    Ok(None)
-}
-
-#[cfg(target_os = "macos")]
-#[expect(
-    unsafe_code,
-    reason = "nothing in the standard library asks sysctl, and the program of that name is slow to start"
-)]
-fn sysctl(name: &'static str) -> io::Result<Option<Vec<u8>>> {
-    use std::ffi::{CString, c_char, c_int, c_void};
-    // SAFETY: this is the declaration of <sys/sysctl.h>.
-    unsafe extern "C" {
-        fn sysctlbyname(
-            name: *const c_char,
-            old: *mut c_void,
-            old_len: *mut usize,
-            new: *const c_void,
-            new_len: usize,
-        ) -> c_int;
-    }
-    let name = CString::new(name)?;
-    // Longer than any value that is asked for; of a longer one the system says that it does not fit.
-    let mut value = vec![0_u8; 256];
-    let mut len = value.len();
-    // SAFETY: `name` ends with a zero, `value` has room for `len` bytes, both live until the call is over, and a null
-    // `new` changes nothing.
-    let outcome = unsafe { sysctlbyname(name.as_ptr(), value.as_mut_ptr().cast(), &raw mut len, std::ptr::null(), 0) };
-    if outcome != 0 {
-        let error = io::Error::last_os_error();
-        return if error.kind() == io::ErrorKind::NotFound { Ok(None) } else { Err(error) };
-    }
-    value.truncate(len);
-    Ok(Some(value))
 }
 
 #[cfg(test)]

@@ -19,16 +19,42 @@ const SYSTEM: [&str; 2] = ["/etc/pip.conf", "/Library/Application Support/pip/pi
 /// Finds where pip or uv would ask another index than `config` does; `project` is the folder of macml.toml.
 /// Files that cannot be read are passed over: they are not ours.
 pub fn foreign_settings(config: &Config, project: &Path) -> Vec<Finding> {
-    settings(&config.env, project, &SYSTEM.map(PathBuf::from))
+    settings(&config.env, Some(project), &SYSTEM.map(PathBuf::from))
         .into_iter()
         .filter(|setting| !is_known(setting, config))
         .map(|setting| setting.finding())
         .collect()
 }
 
+/// An index that pip or uv is set to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ForeignIndex {
+    /// `pip` or `uv`.
+    pub tool: &'static str,
+    /// The variable, or file and key.
+    pub place: String,
+    /// The name of one that macml knows, else the address, without user, password and query.
+    pub index: String,
+}
+
+/// Lists every index that pip or uv is set to, those that macml uses too; `root` is that of the machine. Files that cannot be
+/// read are passed over.
+pub fn foreign_indexes(env: &Env, project: Option<&Path>, root: &Path) -> Vec<ForeignIndex> {
+    let system = SYSTEM.map(|path| root.join(path.trim_start_matches('/')));
+    let found = settings(env, project, &system).into_iter();
+    found
+        .map(|Setting { tool, place, url, .. }| {
+            let known = builtin::name_of(&url);
+            ForeignIndex { tool, place, index: known.map_or_else(|| shown(&url), str::to_owned) }
+        })
+        .collect()
+}
+
 /// An address that pip or uv would ask.
 #[derive(Debug, PartialEq, Eq)]
 struct Setting {
+    /// `pip` or `uv`.
+    tool: &'static str,
     /// The variable, or file and key.
     place: String,
     url: Url,
@@ -73,7 +99,7 @@ fn is_known(setting: &Setting, config: &Config) -> bool {
     config.mirrors.iter().any(same) || config.canonical().iter().any(|(_, known)| bare(known) == url)
 }
 
-fn settings(env: &Env, project: &Path, system: &[PathBuf]) -> Vec<Setting> {
+fn settings(env: &Env, project: Option<&Path>, system: &[PathBuf]) -> Vec<Setting> {
     let mut found = Vec::new();
     let variables = [
         ("PIP_INDEX_URL", Role::Default),
@@ -84,7 +110,8 @@ fn settings(env: &Env, project: &Path, system: &[PathBuf]) -> Vec<Setting> {
         ("UV_EXTRA_INDEX_URL", Role::Extra),
     ];
     for (name, role) in variables {
-        add(&mut found, &format!("the variable `{name}`"), env.get(name).unwrap_or_default(), role);
+        let tool = if name.starts_with("PIP") { "pip" } else { "uv" };
+        add(&mut found, tool, &format!("the variable `{name}`"), env.get(name).unwrap_or_default(), role);
     }
     for path in pip_files(env, system) {
         pip_file(&mut found, &path);
@@ -96,12 +123,12 @@ fn settings(env: &Env, project: &Path, system: &[PathBuf]) -> Vec<Setting> {
 }
 
 /// Adds every address of a list; uv writes `name=address`.
-fn add(found: &mut Vec<Setting>, place: &str, text: &str, role: Role) {
+fn add(found: &mut Vec<Setting>, tool: &'static str, place: &str, text: &str, role: Role) {
     for one in text.split_whitespace() {
         let named = one.split_once('=').filter(|(name, _)| !name.contains([':', '/', '?']));
         let address = named.map_or(one, |(_, address)| address);
         let url = Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        found.extend(url.map(|url| Setting { place: place.to_owned(), url, role }));
+        found.extend(url.map(|url| Setting { tool, place: place.to_owned(), url, role }));
     }
 }
 
@@ -138,16 +165,17 @@ fn pip_file(found: &mut Vec<Setting>, path: &Path) {
             value = rest;
         }
         if let Some((role, key)) = role {
-            add(found, &format!("`{key}` in `{}`", path.display()), value, role);
+            add(found, "pip", &format!("`{key}` in `{}`", path.display()), value, role);
         }
     }
 }
 
-fn uv_files(env: &Env, project: &Path) -> Vec<PathBuf> {
+fn uv_files(env: &Env, project: Option<&Path>) -> Vec<PathBuf> {
     if let Some(file) = env.get("UV_CONFIG_FILE") {
         return vec![file.into()];
     }
-    let mut files = vec![project.join("uv.toml"), project.join("pyproject.toml")];
+    let mut files: Vec<PathBuf> =
+        project.into_iter().flat_map(|project| ["uv.toml", "pyproject.toml"].map(|name| project.join(name))).collect();
     let base = env.get("XDG_CONFIG_HOME").map(PathBuf::from).or_else(|| Some(env.home()?.join(".config")));
     files.extend(base.map(|base| base.join("uv/uv.toml")));
     files
@@ -171,15 +199,15 @@ fn uv_table(found: &mut Vec<Setting>, path: &Path, table: &toml::Table) {
     let place = |key: &str| format!("`{key}` in `{}`", path.display());
     let text = |value: &toml::Value| value.as_str().unwrap_or_default().to_owned();
     if let Some(value) = table.get("index-url") {
-        add(found, &place("index-url"), &text(value), Role::Default);
+        add(found, "uv", &place("index-url"), &text(value), Role::Default);
     }
     for value in table.get("extra-index-url").and_then(toml::Value::as_array).into_iter().flatten() {
-        add(found, &place("extra-index-url"), &text(value), Role::Extra);
+        add(found, "uv", &place("extra-index-url"), &text(value), Role::Extra);
     }
     for index in table.get("index").and_then(toml::Value::as_array).into_iter().flatten() {
         let default = index.get("default").and_then(toml::Value::as_bool).unwrap_or_default();
         let url = index.get("url").map(text).unwrap_or_default();
-        add(found, &place("[[index]]"), &url, if default { Role::Default } else { Role::Extra });
+        add(found, "uv", &place("[[index]]"), &url, if default { Role::Default } else { Role::Extra });
     }
 }
 
@@ -197,7 +225,7 @@ mod tests {
         let mut map = BTreeMap::from([("HOME".to_owned(), home.path().display().to_string())]);
         map.extend(vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let config = Config::new(Env::from_map(map, home.path().to_owned()));
-        let found = settings(&config.env, &home.path().join("project"), &[]);
+        let found = settings(&config.env, Some(&home.path().join("project")), &[]);
         let findings: Vec<_> = found.iter().filter(|one| !is_known(one, &config)).map(Setting::finding).collect();
         assert_eq!(findings.len(), wanted.len(), "{findings:?}");
         for (finding, (message, hint)) in findings.iter().zip(wanted) {

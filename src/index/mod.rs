@@ -38,7 +38,7 @@ pub mod download;
 
 pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;
-pub use foreign::foreign_settings;
+pub use foreign::{ForeignIndex, foreign_indexes, foreign_settings};
 pub use members::{MemberAnswer, Members};
 pub use online::OnlineSource;
 pub use simple::percent_decoded;

@@ -50,32 +50,53 @@ fn look(folder: &Path) -> std::io::Result<Space> {
 /// # Errors
 /// When that cannot be told.
 pub fn exchange_format(folder: &Path) -> Result<Option<&'static str>, FsError> {
-    format(folder).map_err(|cause| FsError { doing: "look at", path: folder.to_owned(), cause })
+    Ok(match format(folder)?.as_deref() {
+        Some("exfat") => Some("exFAT"),
+        Some("msdos") => Some("FAT"),
+        _ => None,
+    })
+}
+
+/// Returns the name that the system has for the format of a folder's volume: `apfs`, `exfat`, `ext4`; `None` for one that
+/// has no name here.
+///
+/// # Errors
+/// When that cannot be told.
+pub fn format(folder: &Path) -> Result<Option<String>, FsError> {
+    format_name(folder).map_err(|cause| FsError { doing: "look at", path: folder.to_owned(), cause })
 }
 
 #[cfg(target_os = "macos")]
-fn format(folder: &Path) -> std::io::Result<Option<&'static str>> {
+fn format_name(folder: &Path) -> std::io::Result<Option<String>> {
     let told = rustix::fs::statfs(folder)?;
     let name: Vec<u8> = told.f_fstypename.iter().map(|byte| *byte as u8).take_while(|byte| *byte != 0).collect();
-    Ok(match &*name {
-        b"exfat" => Some("exFAT"),
-        b"msdos" => Some("FAT"),
-        _ => None,
-    })
+    Ok(String::from_utf8(name).ok().filter(|name| !name.is_empty()))
 }
 
 #[cfg(target_os = "linux")]
-fn format(folder: &Path) -> std::io::Result<Option<&'static str>> {
-    // The kernel's `EXFAT_SUPER_MAGIC` and `MSDOS_SUPER_MAGIC`.
-    Ok(match rustix::fs::statfs(folder)?.f_type {
-        0x2011_bab0 => Some("exFAT"),
-        0x4d44 => Some("FAT"),
-        _ => None,
-    })
+fn format_name(folder: &Path) -> std::io::Result<Option<String>> {
+    // The numbers of the kernel's `magic.h`. A word has 32 bits or more, and the number has 32.
+    let name = match rustix::fs::statfs(folder)?.f_type & 0xffff_ffff {
+        0x2011_bab0 => "exfat",
+        0x4d44 => "msdos",
+        0xef53 => "ext4",
+        0x5846_5342 => "xfs",
+        0x9123_683e => "btrfs",
+        0x2fc1_2fc1 => "zfs",
+        0x0102_1994 => "tmpfs",
+        0x794c_7630 => "overlay",
+        0x6969 => "nfs",
+        0xff53_4d42 | 0xfe53_4d42 => "smb",
+        0x6573_5546 => "fuse",
+        0x0102_1997 => "9p",
+        0x5346_544e | 0x7366_746e => "ntfs",
+        _ => return Ok(None),
+    };
+    Ok(Some(name.to_owned()))
 }
 
 #[cfg(not(any(target_os = "macos", target_os = "linux")))]
-fn format(_folder: &Path) -> std::io::Result<Option<&'static str>> {
+fn format_name(_folder: &Path) -> std::io::Result<Option<String>> {
     Ok(None)
 }
 
@@ -149,6 +170,7 @@ mod tests {
         assert!(folder.path().canonicalize().unwrap().starts_with(&space.volume), "{space:?}");
         assert!(space.free > 0, "{space:?}");
         assert_eq!(exchange_format(folder.path()).unwrap(), None);
+        assert!(format(folder.path()).unwrap().is_none_or(|name| name != "exfat"));
         let error = super::space(&folder.path().join("absent")).unwrap_err();
         assert!(error.to_string().contains("absent"), "{error}");
     }

@@ -5,9 +5,14 @@ use std::path::Path;
 /// Returns how many bytes of memory this process may count on: those of the machine, or fewer where its container has a
 /// limit. `None` where the system does not say.
 pub fn total() -> Option<u64> {
-    let text = |path: &str| std::fs::read_to_string(Path::new(path)).ok();
-    let machine = of_meminfo(&text("/proc/meminfo")?, "MemTotal:")?;
-    let limit = text("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
+    total_below(Path::new("/"))
+}
+
+/// Returns the same of a machine whose root is this folder.
+pub fn total_below(root: &Path) -> Option<u64> {
+    let text = |path: &str| std::fs::read_to_string(root.join(path)).ok();
+    let machine = of_meminfo(&text("proc/meminfo")?, "MemTotal:")?;
+    let limit = text("sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
     Some(limit.map_or(machine, |limit: u64| limit.min(machine)))
 }
 

@@ -11,6 +11,7 @@ mod group;
 pub mod http;
 mod identity;
 pub mod kept;
+pub mod mac;
 pub mod memory;
 mod own;
 pub mod parallel;

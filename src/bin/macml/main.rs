@@ -14,9 +14,10 @@ mod render;
 mod report;
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use macml::pipeline::doctor::{METAL_WORD, metal_answer};
 use macml::sys::Env;
 
 use crate::args::Command;
@@ -28,6 +29,13 @@ use crate::printer::Printer;
 
 fn main() -> ExitCode {
     let words = std::env::args_os().collect::<Vec<_>>();
+    if words.get(1).is_some_and(|word| word == METAL_WORD) {
+        // What ends this process is known to who asked.
+        return match std::io::stdout().write_all(metal_answer().as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        };
+    }
     let call = commands::hook::call(&words);
     let env = match context::capture() {
         Ok(env) => env,

@@ -1,4 +1,5 @@
 //! What `macml doctor` says of recorded and made machines: through the library, from facts.
 
+mod metal;
 mod reports;
 mod scenarios;
