@@ -36,6 +36,8 @@ mod online;
 
 pub mod download;
 
+pub mod speed;
+
 pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;
 pub use foreign::foreign_settings;

@@ -3,6 +3,8 @@
 //! Each part looks by itself, in a file of its own, and never fails: what it cannot see it says in [`Facts::unseen`]. Nothing is
 //! run that belongs to somebody else, no Python above all, unless [`Look::full`] asks for it.
 
+mod measure;
+
 use std::path::{Path, PathBuf};
 
 use crate::doctor::Facts;
@@ -10,6 +12,8 @@ use crate::doctor::facts;
 use crate::host::Host;
 use crate::index::Config;
 use crate::sys::Env;
+
+pub use measure::measure;
 
 /// What is looked at, and how far.
 #[derive(Debug)]
