@@ -53,6 +53,7 @@ impl Speed {
 }
 
 /// Lists who is worth asking: the mirrors that are set, the indexes that are declared, and the built-in ones of both kinds.
+/// Who wants mirrors alone has only those asked, and declared indexes that have none.
 pub fn all(config: &Config) -> Vec<Asked> {
     let mut all: Vec<Asked> = Vec::new();
     let mut add = |name: String, secrets: &str, base: Url| {
@@ -70,10 +71,18 @@ pub fn all(config: &Config) -> Vec<Asked> {
         add(name, &mirror.label, mirror.url.clone());
     }
     let own = |name: &str| config.indexes.iter().any(|index| index.name == name);
+    let mirrored = |name: &str| config.mirrors.iter().any(|mirror| mirror.index == name);
     for (name, url) in config.canonical() {
-        if own(&name) || [builtin::DEFAULT, "pytorch"].contains(&name.as_str()) {
+        let wanted = match config.mirror_only {
+            true => own(&name) && !mirrored(&name),
+            false => own(&name) || [builtin::DEFAULT, "pytorch"].contains(&name.as_str()),
+        };
+        if wanted {
             add(name.clone(), &name, url);
         }
+    }
+    if config.mirror_only {
+        return all;
     }
     for (name, _) in builtin::MIRRORS {
         add(name.to_owned(), name, builtin::mirror(name).expect("what is built in has an address"));
@@ -137,7 +146,9 @@ async fn one(client: &Client, credentials: &Credentials, base: Url, limit: Durat
     let per_second = u64::try_from(u128::from(bytes) * 1_000_000 / took.as_micros().max(1)).unwrap_or(u64::MAX);
     match result {
         _ if bytes > 0 => Speed { bytes_per_second: Some(per_second), ..answered(None) },
-        Ok(Ok(head)) if !head.is_success() => answered(Some(format!("its file was answered with status {}", head.status))),
+        Ok(Ok(head)) if !head.is_success() => {
+            answered(Some(format!("its file was answered with status {}", head.status)))
+        }
         Ok(Ok(_)) => answered(Some("its file is empty".to_owned())),
         Ok(Err(error)) => answered(Some(said(&error))),
         Err(_) => answered(Some(format!("no file in {} s", limit.as_secs_f32()))),
@@ -163,9 +174,9 @@ async fn page(client: &Client, credentials: &Credentials, base: &Url) -> Result<
     }
     let listed = simple::parse(&response.body, head.header("content-type"), &head.url)
         .map_err(|error| format!("its answer is no page of an index: {error}"))?;
-    let wheels = listed.iter().filter(|file| file.filename.ends_with(".whl") && file.yanked.is_none());
+    let mut wheels = listed.iter().filter(|file| file.filename.ends_with(".whl") && file.yanked.is_none());
     // The newest stand last.
-    Ok(wheels.last().and_then(|file| Url::parse(&file.url).ok()))
+    Ok(wheels.next_back().and_then(|file| Url::parse(&file.url).ok()))
 }
 
 /// Says an error with its cause, which has no address in it.

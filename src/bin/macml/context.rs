@@ -319,7 +319,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(error(folder.path().join("absent")).starts_with("there is no file `"));
         fs::write_atomic(&folder.path().join("x"), b"{}", fs::Durability::Cached).unwrap();
-        assert!(error(folder.path().join("x")).ends_with("is neither facts of `macml doctor --facts` nor a recorded Mac"));
+        assert!(
+            error(folder.path().join("x")).ends_with("is neither facts of `macml doctor --facts` nor a recorded Mac")
+        );
     }
 
     #[test]

@@ -49,7 +49,9 @@ pub(crate) fn read(path: &Path, context: &Context) -> Result<Recorded, CommandEr
 
 /// Reads bytes again, for the place of what is wrong.
 fn typed<T: DeserializeOwned>(bytes: &[u8], shown: &str, what: &str) -> Result<T, CommandError> {
-    let said = |error: serde_json::Error| CommandError::usage(format!("`{shown}` is not {what} as macml writes them: {error}"));
+    let said = |error: serde_json::Error| {
+        CommandError::usage(format!("`{shown}` is not {what} as macml writes them: {error}"))
+    };
     serde_json::from_slice(bytes).map_err(said)
 }
 

@@ -40,6 +40,12 @@ impl Tail {
         self.lines_before
     }
 
+    /// Returns how many lines there were in all.
+    pub(crate) fn lines(&self) -> usize {
+        let ended = self.bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.lines_before + ended + usize::from(self.is_within_line())
+    }
+
     /// Returns whether the last line has no end.
     pub(crate) fn is_within_line(&self) -> bool {
         self.bytes.last().is_some_and(|last| *last != b'\n')
@@ -62,10 +68,11 @@ mod tests {
             let at = kept.lines().position(|line| line == "line 995").unwrap();
             assert_eq!(tail.lines_before() + at + 1, 995, "{size}");
             assert!(!tail.is_within_line());
+            assert_eq!(tail.lines(), 1000);
         }
         let mut tail = Tail::new(10);
         assert!(!tail.is_within_line());
         tail.take(b"abc");
-        assert!(tail.is_within_line() && tail.bytes() == b"abc");
+        assert!(tail.is_within_line() && tail.bytes() == b"abc" && tail.lines() == 1);
     }
 }

@@ -13,7 +13,7 @@ use crate::host::Host;
 use crate::index::Config;
 use crate::sys::Env;
 
-pub use measure::measure;
+pub use measure::{TIME_TO_ANSWER, measure};
 
 /// What is looked at, and how far.
 #[derive(Debug)]

@@ -1,3 +1,5 @@
 //! What `macml doctor` says of recorded and made machines: through the library, from facts.
 
+mod measure;
 mod scenarios;
+mod verb;

@@ -20,6 +20,7 @@ use macml::index::Config;
 use macml::knowledge::Knowledge;
 use macml::manifest;
 use macml::pipeline::doctor::Look;
+use macml::pipeline::doctor::TIME_TO_ANSWER;
 use macml::pipeline::doctor::gather;
 use macml::pipeline::doctor::measure;
 
@@ -69,7 +70,7 @@ pub(crate) struct DoctorArgs {
     full: bool,
 
     /// Measure how fast the indexes and mirrors answer that are set, declared or built in, all at once, for at most five
-    /// seconds
+    /// seconds; with MACML_MIRROR_ONLY, those that are set
     #[arg(long)]
     network: bool,
 
@@ -230,7 +231,7 @@ fn facts(args: &DoctorArgs, context: &Context) -> Result<Facts, CommandError> {
     {
         let project = context.project().ok().flatten();
         let declared = project.map_or_else(|| config.clone(), |project| serving(config, &project.manifest));
-        measure(&mut facts, &declared);
+        measure(&mut facts, &declared, TIME_TO_ANSWER);
     }
     Ok(facts)
 }
@@ -268,7 +269,8 @@ pub(crate) fn look(context: &Context, config: Option<&Config>, prefix: Option<&P
 /// Says an error as facts may have it: in one line, without the name of a user.
 fn one_line(error: &CommandError, context: &Context) -> String {
     let first = error.findings.as_deref().and_then(|(_, findings)| findings.first()).map(|one| one.message.clone());
-    let said: Vec<String> = [Some(error.source.to_string()), first].into_iter().flatten().chain(error.causes()).collect();
+    let said: Vec<String> =
+        [Some(error.source.to_string()), first].into_iter().flatten().chain(error.causes()).collect();
     let said = said.join(": ").replace('\n', " ");
     match context.env.home() {
         Some(home) => said.replace(&home.display().to_string(), "~"),

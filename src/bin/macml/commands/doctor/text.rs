@@ -100,30 +100,31 @@ fn speeds(seen: &Seen, marks: Marks) -> String {
         return String::new();
     }
     let width = measured.iter().map(|one| one.name.chars().count()).max().unwrap_or_default();
-    let mut text = format!("{}\n", styled(HEAD, "Speed of indexes and mirrors"));
-    for one in measured {
+    let mut lines = vec![styled(HEAD, "Speed of indexes and mirrors")];
+    lines.extend(measured.iter().map(|one| {
         let page = one.page_ms.map(|ms| format!("page in {ms} ms"));
         let speed = one.bytes_per_second.map(|speed| format!("{}/s", Bytes(speed)));
         let none = (one.page_ms.is_some() && one.bytes_per_second.is_none() && one.error.is_none())
-            .then(|| "nothing to measure a file with".to_owned());
+            .then(|| "without the package that is measured with".to_owned());
         let said: Vec<String> = [page, speed, none, one.error.as_deref().map(flat)].into_iter().flatten().collect();
         let mark = if one.error.is_some() { Mark::Warning } else { Mark::Good };
-        text.push_str(&format!("  {} {:<width$}  {}\n", marks.sign(mark), flat(&one.name), said.join(", ")));
-    }
+        format!("  {} {:<width$}  {}", marks.sign(mark), flat(&one.name), said.join(", "))
+    }));
     match &seen.fastest {
         Some(fastest) => {
-            text.push_str(&format!("  {}\n", fastest.says));
+            lines.push(format!("  {}", flat(&fastest.says)));
             if let Some(line) = &fastest.line {
-                text.push_str(&format!(
-                    "  {}: put this line into ~/.config/macml/config.toml\n      {}\n",
-                    styled(NAME, "remedy"),
-                    styled(NAME, line)
-                ));
+                lines.extend(remedy("put this line into `~/.config/macml/config.toml`", Some(line), "  "));
+            }
+            // What a variable says goes before the file.
+            let variable = seen.facts.shell.variables.iter().any(|one| one.name == "MACML_MIRROR");
+            if variable && fastest.line.is_some() {
+                lines.push("  `MACML_MIRROR` is set and goes before that file".to_owned());
             }
         }
-        None => text.push_str("  none of those that serve PyPI's packages sent a file\n"),
+        None => lines.push("  none of those that serve the packages of PyPI sent a file".to_owned()),
     }
-    text
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 fn last_line(seen: &Seen, marks: Marks) -> String {
@@ -151,4 +152,73 @@ fn last_line(seen: &Seen, marks: Marks) -> String {
 /// Puts text on one line: paths may have line ends.
 fn flat(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use macml::diag::Code;
+    use macml::doctor::{Facts, Line, Section, Subject};
+
+    use super::*;
+
+    fn seen(verdict: Verdict) -> Seen {
+        let why = "they compute at half the speed, and have no GPU";
+        let rosetta =
+            Diagnosis::error(Code::WrongArchitecture, Subject::Pythons, "`~/x/bin/python` is built for Intel", why)
+                .detail("it is `python3` on PATH")
+                .remedy("make an environment of an arm64 Python")
+                .command("macml sync");
+        let memory = Diagnosis::warning(Code::KnownLimit, Subject::Mac, "2 GB of swap\nare in use", "it is slow")
+            .remedy("close other programs");
+        let line = |mark, text: &str| Line { mark, text: text.to_owned() };
+        let lines = vec![line(Mark::Good, "Apple M3, macOS 15.6"), line(Mark::Unseen, "the swap could not be seen: x")];
+        Seen {
+            facts: Facts::default(),
+            diagnoses: vec![rosetta, memory],
+            sections: vec![Section { subject: Subject::Mac, title: "Mac".into(), lines }],
+            fastest: None,
+            verdict,
+            took: Duration::from_millis(210),
+        }
+    }
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn problems_come_first_and_the_end_is_in_one_line() {
+        let expected = "\
+✗ error[wrong-architecture]: `~/x/bin/python` is built for Intel
+  they compute at half the speed, and have no GPU
+  it is `python3` on PATH
+  remedy: make an environment of an arm64 Python
+      macml sync
+
+! warning[known-limit]: 2 GB of swap are in use
+  it is slow
+  remedy: close other programs
+
+Mac
+  ✓ Apple M3, macOS 15.6
+  ? the swap could not be seen: x
+
+✗ something is broken: 1 error, 1 warning; `macml explain wrong-architecture` says more (210 ms)
+";
+        let seen = seen(Verdict::Problems);
+        let text = plain(&text(&seen, Marks::of(true)));
+        assert_eq!(text, expected);
+        let ascii = plain(&super::text(&seen, Marks::of(false)));
+        assert_eq!(ascii, expected.replace('✗', "x").replace('✓', "+"));
+    }
+
+    #[test]
+    fn who_wants_errors_alone_reads_what_decided() {
+        let errors = |verdict| plain(&errors(&seen(verdict), Marks::of(true)));
+        assert_eq!(errors(Verdict::Problems).matches(']').count(), 1);
+        assert!(errors(Verdict::Strict).contains("warning[known-limit]"));
+        assert!(errors(Verdict::Unseen).ends_with(" (210 ms)\n"));
+    }
 }

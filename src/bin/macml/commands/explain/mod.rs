@@ -140,9 +140,12 @@ fn answer(args: &ExplainArgs, context: &Context) -> Result<Answer, CommandError>
     let text = match args.what.as_deref() {
         Some("-") => from_stdin()?,
         None if std::io::stdin().is_terminal() => {
-            let error = CommandError::usage("there is nothing to explain: no name, no file, and no text on standard input");
+            let error =
+                CommandError::usage("there is nothing to explain: no name, no file, and no text on standard input");
             return Err(error
-                .hint("`COMMAND 2>&1 | macml explain` explains what a command prints, `macml run --explain COMMAND` too")
+                .hint(
+                    "`COMMAND 2>&1 | macml explain` explains what a command prints, `macml run --explain COMMAND` too",
+                )
                 .hint("`macml explain CODE` has a page on a code, `macml explain --list` the names of all"));
         }
         None => from_stdin()?,
@@ -158,7 +161,7 @@ fn answer(args: &ExplainArgs, context: &Context) -> Result<Answer, CommandError>
     let facts = recorded.or_else(|| (!args.no_project).then(|| facts(context)));
     Ok(match cause(&text, facts.as_ref()) {
         Some(found) => Answer::Cause(Box::new(found)),
-        None => Answer::Unknown(text.lines_before() + text.bytes().split(|byte| *byte == b'\n').count()),
+        None => Answer::Unknown(text.lines()),
     })
 }
 
@@ -254,16 +257,18 @@ fn unknown_name(what: &str) -> CommandError {
     near.extend(known.iter().filter(like).filter(|name| !near.contains(name)).cloned().collect::<Vec<_>>());
     near.truncate(5);
     let error = CommandError::usage(format!("there is no code, topic or file `{what}`"));
-    let error = match near.split_last() {
+    // Somebody may have typed the error itself.
+    if what.contains(' ') {
+        return error.hint("a text is read from a file or a pipe: `COMMAND 2>&1 | macml explain`");
+    }
+    match near.split_last() {
         Some((last, rest)) if !rest.is_empty() => {
             let rest: Vec<String> = rest.iter().map(|name| format!("`{name}`")).collect();
             error.hint(format!("did you mean {} or `{last}`?", rest.join(", ")))
         }
         Some((only, _)) => error.hint(format!("did you mean `{only}`?")),
         None => error.hint("`macml explain --list` names them all"),
-    };
-    // Somebody may have typed the error itself.
-    if what.contains(' ') { error.hint("a text is read from a file or a pipe: `COMMAND 2>&1 | macml explain`") } else { error }
+    }
 }
 
 /// Lists the topics as words.

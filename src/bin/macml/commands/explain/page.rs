@@ -16,7 +16,7 @@ pub(super) fn rendered(markdown: &str, colored: bool) -> String {
             continue;
         }
         match line {
-            line if fenced => text.push_str(&format!("    {line}")),
+            line if fenced => text.extend(["    ", line]),
             line if line.starts_with("    ") => text.push_str(line),
             line if line.starts_with('#') => {
                 let heading = line.trim_start_matches('#').trim_start();
@@ -35,24 +35,29 @@ fn within(line: &str, colored: bool) -> String {
     for (at, part) in line.split('`').enumerate() {
         match (at % 2 == 1, colored) {
             (true, true) => text.push_str(&styled(NAME, part)),
-            (true, false) => text.push_str(&format!("`{part}`")),
+            (true, false) => text.extend(["`", part, "`"]),
             (false, _) => text.push_str(&linked(&part.replace("**", ""))),
         }
     }
     text
 }
 
-/// Writes `[text](address)` as `text (address)`, and `<address>` as it is.
+/// Writes `[text](address)` as `text (address)`, and `<address>` without its brackets.
 fn linked(part: &str) -> String {
     let mut text = String::new();
     let mut rest = part;
     while let Some((before, named, address, after)) = link(rest) {
-        text.push_str(before);
-        text.push_str(&format!("{named} ({address})"));
+        text.extend([before, named, " (", address, ")"]);
         rest = after;
     }
     text.push_str(rest);
-    text.replace("<http", "http").replace("<https", "https").replace('>', if part.contains("<http") { "" } else { ">" })
+    while let Some(start) = text.find("<http")
+        && let Some(length) = text[start..].find('>')
+    {
+        text.remove(start + length);
+        text.remove(start);
+    }
+    text
 }
 
 /// Finds the first link: what precedes it, its text, its address, what follows.

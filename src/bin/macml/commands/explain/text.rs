@@ -1,9 +1,8 @@
 //! What `macml explain` tells people of a text, and the list of names.
 
-use std::collections::BTreeMap;
-
 use macml::diag::Code;
 use macml::diag::Topic;
+use macml::diag::few;
 use macml::explain::Explanation;
 
 use crate::amount;
@@ -28,19 +27,15 @@ pub(crate) fn explanation(found: &Explanation) -> String {
     lines.extend(remedy(&found.remedy.says, found.remedy.command.as_deref(), "  "));
     lines.push(String::new());
     lines.push(styled(ASIDE, format!("`macml explain {}` says more", found.code)));
-    let mut others: BTreeMap<usize, (Code, usize)> = BTreeMap::new();
+    let mut others: Vec<(Code, usize)> = Vec::new();
     for (code, matched) in found.others.iter().filter(|(code, _)| *code != found.code) {
-        let there = others.values().any(|(other, _)| other == code);
-        if !there {
-            others.insert(others.len(), (*code, matched.line));
+        if !others.iter().any(|(other, _)| other == code) {
+            others.push((*code, matched.line));
         }
     }
     if !others.is_empty() {
-        let shown: Vec<String> =
-            others.values().take(MOST_OTHERS).map(|(code, line)| format!("{code} (line {line})")).collect();
-        let more = others.len().saturating_sub(MOST_OTHERS);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(styled(ASIDE, format!("also in it, and not the cause: {}{more}", shown.join(", "))));
+        let others: Vec<String> = others.iter().map(|(code, line)| format!("{code} (line {line})")).collect();
+        lines.push(styled(ASIDE, format!("also in it, and not the cause: {}", few(&others, MOST_OTHERS))));
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
 }
@@ -72,4 +67,42 @@ pub(super) fn list() -> String {
     let topics: String = Topic::ALL.iter().map(|one| row(one.as_str(), one.title())).collect();
     let codes: String = Code::ALL.iter().map(|one| row(one.as_str(), one.title())).collect();
     format!("{}\n{topics}\n{}\n{codes}", styled(HEAD, "Topics"), styled(HEAD, "Codes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use macml::doctor::Remedy;
+    use macml::explain::Matched;
+
+    use super::*;
+
+    #[test]
+    fn the_cause_comes_with_the_line_it_rests_on_and_what_else_there_was() {
+        let matched = |line, text: &str| Matched { signature: "x".to_owned(), line, text: text.to_owned() };
+        let remedy = Remedy { says: "use torch 2.14.0".to_owned(), command: Some("macml lock -P torch".to_owned()) };
+        let found = Explanation {
+            code: Code::LibraryMissing,
+            matched: matched(57, "NotImplementedError: aten::x"),
+            cause: "`aten::x` has no GPU kernel in torch 2.13.0".to_owned(),
+            details: vec!["torch 2.14.0 has one".to_owned()],
+            remedy,
+            others: vec![
+                (Code::SymbolMissing, matched(40, "symbol")),
+                (Code::LibraryMissing, matched(30, "the same again")),
+                (Code::SymbolMissing, matched(3, "symbol")),
+                (Code::DamagedImage, matched(1, "killed")),
+            ],
+        };
+        let expected = "\
+cause[library-missing]: `aten::x` has no GPU kernel in torch 2.13.0
+  line 57 | NotImplementedError: aten::x
+  torch 2.14.0 has one
+  remedy: use torch 2.14.0
+      macml lock -P torch
+
+`macml explain library-missing` says more
+also in it, and not the cause: symbol-missing (line 40), damaged-image (line 1)
+";
+        assert_eq!(anstream::adapter::strip_str(&explanation(&found)).to_string(), expected);
+    }
 }

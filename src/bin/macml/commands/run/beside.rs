@@ -54,10 +54,8 @@ impl Read {
 impl Beside {
     /// Runs the program to its end and tells; the program's own end is what is returned.
     pub(super) fn run(self, exec: Exec, context: &Context, printer: &Printer) -> std::io::Result<ExitCode> {
-        let read = Read {
-            printed: self.watch.is_some().then(Printed::default),
-            tail: self.explain.then(|| Tail::new(MOST)),
-        };
+        let read =
+            Read { printed: self.watch.is_some().then(Printed::default), tail: self.explain.then(|| Tail::new(MOST)) };
         let read = Arc::new(Mutex::new(read));
         let reading = read.clone();
         let ended = exec.watched(move |bytes| reading.lock().unwrap_or_else(PoisonError::into_inner).take(bytes))?;
@@ -80,10 +78,8 @@ impl Beside {
 fn tell(mut tail: Tail, ended: Watched, reported: bool, context: &Context, printer: &Printer) {
     // The report has ended the line.
     let within_line = tail.is_within_line() && !reported;
-    let last = tail.lines_before() + tail.bytes().iter().filter(|byte| **byte == b'\n').count();
-    let said = ended.signal().and_then(said_by_a_shell);
-    let last = last + usize::from(tail.is_within_line());
-    if let Some(said) = said {
+    let last = tail.lines();
+    if let Some(said) = ended.signal().and_then(said_by_a_shell) {
         // A shell would say so below it; here macml has the shell's place.
         if tail.is_within_line() {
             tail.take(b"\n");
@@ -95,7 +91,8 @@ fn tell(mut tail: Tail, ended: Watched, reported: bool, context: &Context, print
     let text = match found {
         Some(mut found) => {
             if found.matched.line > last {
-                found.matched.text = format!("{} (as a shell says it: the program printed nothing of it)", found.matched.text);
+                found.matched.text =
+                    format!("{} (as a shell says it: the program printed nothing of it)", found.matched.text);
             }
             explain::explanation(&found)
         }
