@@ -18,6 +18,7 @@ mod partial;
 pub mod process;
 mod signals;
 pub mod survey;
+pub mod terminal;
 pub mod tree;
 mod turn;
 mod watched;

@@ -16,6 +16,7 @@ use macml::explain;
 use macml::explain::Explanation;
 use macml::knowledge::Knowledge;
 use macml::sys::fs;
+use macml::sys::terminal;
 
 use crate::args::FormatArg;
 use crate::args::OutputArgs;
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context, printer: &Printer) -> E
             let shown = match &answer {
                 Answer::List => text::list(),
                 Answer::Page(page, language) if std::io::stdout().is_terminal() => {
-                    page::rendered(page.text(*language), printer.is_colored())
+                    page::rendered(page.text(*language), printer.is_colored(), terminal::columns())
                 }
                 Answer::Page(page, language) => page.text(*language).to_owned(),
                 Answer::Cause(found) => text::explanation(found),
