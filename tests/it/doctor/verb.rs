@@ -173,6 +173,12 @@ fn both_kinds_of_files_stand_for_a_mac_in_every_verb() {
     project.write("linux.json", "{\"version\": 1, \"machine\": {\"system\": \"linux\"}}");
     project.run(&["check", "--host", "linux.json"]).says(2, &["is of no Mac: its system is `linux`"]);
     project.run(&["doctor", "--host", "linux.json"]).says(0, &[]);
+    let unseen = "[{\"what\": \"`macml.lock`\", \"why\": \"permission denied\"}]";
+    project.write(
+        "unread.json",
+        &format!("{{\"version\": 1, \"machine\": {{\"system\": \"linux\"}}, \"unseen\": {unseen}}}"),
+    );
+    project.run(&["doctor", "--host", "unread.json"]).says(2, &["not everything could be seen"]);
     project.write("nobody.json", "{\"version\": 1, \"machine\": {}}");
     project.run(&["doctor", "--host", "nobody.json"]).says(2, &["not everything could be seen"]);
 }

@@ -194,7 +194,7 @@ impl Seen {
 }
 
 /// What stands in [`Facts::unseen`] for the machine and for the project, each as a whole.
-const WHOLE: [&str; 4] = ["this Mac", "this machine", PROJECT, "macml.toml"];
+const WHOLE: [&str; 4] = ["this Mac", PROJECT, "macml.toml", "macml.lock"];
 const PROJECT: &str = "this project";
 
 /// Whether the machine and the project were seen as such.
@@ -204,7 +204,7 @@ fn is_seen(facts: &Facts) -> bool {
         "macos" => facts.machine.host.is_some(),
         _ => true,
     };
-    known && !facts.unseen.iter().any(|one| WHOLE.contains(&one.what.as_str()))
+    known && !facts.unseen.iter().any(|one| WHOLE.contains(&one.what.trim_matches('`')))
 }
 
 /// Reads the facts of a file, or looks.

@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn chinese_breaks_between_characters_and_never_before_a_comma() {
         let markdown = "这个进程看不到任何显卡设备，\n所以 `torch.backends.mps` 不可用（见下）。\n";
-        let expected = "这个进程看不到任何显卡设备，所\n以 `torch.backends.mps` 不可\n用（见下）。\n";
+        let expected = "这个进程看不到任何显卡设备，所\n以 `torch.backends.mps` 不可用\n（见下）。\n";
         assert_eq!(plain(markdown, false, 30), expected);
         let edge = plain("这个进程看不到任何显卡设备了呀，再见\n", false, 30);
         assert_eq!(edge, "这个进程看不到任何显卡设备了\n呀，再见\n");
