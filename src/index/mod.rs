@@ -9,6 +9,7 @@
 //!                                  ├─> simple (page text) ─> stored ─> Page
 //!                                  ├─> remote_zip (METADATA inside a wheel, or another file: members)
 //!   locked wheels ──> download ────┘   whole files
+//!   everybody that could be asked ──> speed ──> sys::http, once each
 //! ```
 
 pub mod source;

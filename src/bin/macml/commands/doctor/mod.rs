@@ -23,6 +23,7 @@ use macml::pipeline::doctor::Look;
 use macml::pipeline::doctor::TIME_TO_ANSWER;
 use macml::pipeline::doctor::gather;
 use macml::pipeline::doctor::measure;
+use macml::progress::Progress as _;
 
 use crate::args::FormatArg;
 use crate::args::OutputArgs;
@@ -35,6 +36,7 @@ use crate::error;
 use crate::error::CommandError;
 use crate::printer::Level;
 use crate::printer::Printer;
+use crate::progress::Draw;
 use crate::report;
 use crate::report::doctor::Report;
 
@@ -147,7 +149,7 @@ pub(crate) fn run(args: &DoctorArgs, context: &Context, printer: &Printer) -> Ex
         Ok(format) => format,
         Err(error) => return error.show(printer),
     };
-    let facts = match facts(args, context) {
+    let facts = match facts(args, context, printer) {
         Ok(facts) => facts,
         Err(error) => {
             let code = error.show(printer);
@@ -208,7 +210,7 @@ fn is_seen(facts: &Facts) -> bool {
 }
 
 /// Reads the facts of a file, or looks.
-fn facts(args: &DoctorArgs, context: &Context) -> Result<Facts, CommandError> {
+fn facts(args: &DoctorArgs, context: &Context, printer: &Printer) -> Result<Facts, CommandError> {
     if let Some(facts) = context.recorded_facts()? {
         let looking = [("--prefix", args.prefix.is_some()), ("--full", args.full), ("--network", args.network)];
         if let Some((flag, _)) = looking.iter().find(|(_, there)| *there) {
@@ -231,7 +233,12 @@ fn facts(args: &DoctorArgs, context: &Context) -> Result<Facts, CommandError> {
     {
         let project = context.project().ok().flatten();
         let declared = project.map_or_else(|| config.clone(), |project| serving(config, &project.manifest));
+        let draw = Draw::new(context.progress, printer);
+        if !declared.offline {
+            draw.probing("the indexes and mirrors", TIME_TO_ANSWER.as_secs());
+        }
         measure(&mut facts, &declared, TIME_TO_ANSWER);
+        draw.clear();
     }
     Ok(facts)
 }
