@@ -17,6 +17,12 @@ mod diagnosis;
 
 mod rules;
 
+mod shown;
+
+mod fastest;
+
 pub use diagnosis::{Diagnosis, Remedy, Subject};
 pub use facts::Facts;
+pub use fastest::{Fastest, fastest};
 pub use rules::judge;
+pub use shown::{Line, Mark, Section, sections};

@@ -9,6 +9,7 @@
 //!                                  ├─> simple (page text) ─> stored ─> Page
 //!                                  ├─> remote_zip (METADATA inside a wheel, or another file: members)
 //!   locked wheels ──> download ────┘   whole files
+//!   everybody that could be asked ──> speed ──> sys::http, once each
 //! ```
 
 pub mod source;
@@ -35,6 +36,8 @@ pub mod members;
 mod online;
 
 pub mod download;
+
+pub mod speed;
 
 pub use config::{Config, ConfigError, ConfigFile, IndexAddress, Mirror};
 pub use fault::IndexError;

@@ -19,6 +19,7 @@ mod partial;
 pub mod process;
 mod signals;
 pub mod survey;
+pub mod terminal;
 pub mod tree;
 mod turn;
 mod watched;

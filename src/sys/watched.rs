@@ -89,6 +89,16 @@ impl Exec {
 }
 
 impl Watched {
+    /// Returns whether it ended by itself, with 0.
+    pub fn succeeded(self) -> bool {
+        self.0.exit_status() == Some(0)
+    }
+
+    /// Returns the number of the signal that ended it.
+    pub fn signal(self) -> Option<i32> {
+        self.0.terminating_signal()
+    }
+
     /// Ends as the program did: with its code, which is returned, or by the same signal.
     pub fn pass_on(self) -> ExitCode {
         if let Some(signal) = self.0.terminating_signal() {

@@ -12,7 +12,9 @@ use crate::commands::bench::BenchArgs;
 use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
 use crate::commands::check::CheckArgs;
+use crate::commands::doctor::DoctorArgs;
 use crate::commands::env::EnvArgs;
+use crate::commands::explain::ExplainArgs;
 use crate::commands::hook::HookArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
@@ -28,7 +30,7 @@ use crate::commands::why::WhyArgs;
 const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["lock", "sync", "run", "hook"]),
     ("Prove", &["check", "verify", "bench"]),
-    ("Repair", &["why", "matrix", "ops", "rules"]),
+    ("Repair", &["doctor", "explain", "why", "matrix", "ops", "rules"]),
     ("Plumbing", &["bundle", "env", "python", "cache"]),
 ];
 
@@ -53,7 +55,9 @@ pub(crate) enum Command {
     Bundle(BundleArgs),
     Cache(CacheArgs),
     Check(CheckArgs),
+    Doctor(DoctorArgs),
     Env(EnvArgs),
+    Explain(ExplainArgs),
     Hook(HookArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),
@@ -129,6 +133,14 @@ pub(crate) struct OutputArgs {
     /// Print for people or for programs [env: MACML_OUTPUT_FORMAT]
     #[arg(long = "output-format", value_name = "FORMAT", value_enum)]
     pub(crate) format: Option<FormatArg>,
+}
+
+/// The hidden global option with a help of its own; its value is the global one's too, which is the one that is read.
+#[derive(clap::Args, Debug, Clone, Default)]
+pub(crate) struct ReplayArgs {
+    /// Judge the machine of this file, which `macml doctor --facts` wrote anywhere, and look at nothing here
+    #[arg(long, value_name = "FILE")]
+    host: Option<PathBuf>,
 }
 
 /// `--color`.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use macml::doctor::Facts;
 use macml::host;
 use macml::host::Host;
 use macml::index::Config;
@@ -27,6 +28,7 @@ use crate::error::CommandError;
 use crate::error::Kind;
 use crate::printer::Level;
 use crate::progress::{Draw, Transfers};
+use crate::recorded;
 
 /// Everything a verb needs besides its own arguments.
 #[derive(Debug)]
@@ -115,11 +117,13 @@ impl Context {
         let Some(path) = &self.host else {
             return host::probe().map_err(|error| CommandError::new(Kind::Disk, error));
         };
-        let shown = self.shown(path);
-        let text = fs::read_text(path).map_err(|error| CommandError::new(Kind::Disk, error))?;
-        let text = text.ok_or_else(|| CommandError::usage(format!("there is no file `{shown}`")))?;
-        let host = serde_json::from_str(&text);
-        host.map(Some).map_err(|error| CommandError::usage(format!("`{shown}` is not a recorded Mac: {error}")))
+        recorded::read(path, self)?.host(path, self).map(Some)
+    }
+
+    /// Returns the facts of `--host FILE`, where it is given: this machine is not to be looked at then.
+    pub(crate) fn recorded_facts(&self) -> Result<Option<Facts>, CommandError> {
+        let Some(path) = &self.host else { return Ok(None) };
+        recorded::read(path, self).map(|recorded| Some(recorded.facts()))
     }
 
     /// Decides for whom is printed; what was typed wins.
@@ -316,7 +320,7 @@ mod tests {
         assert!(error(folder.path().join("absent")).starts_with("there is no file `"));
         fs::write_atomic(&folder.path().join("x"), b"{}", fs::Durability::Cached).unwrap();
         assert!(
-            error(folder.path().join("x")).ends_with("is not a recorded Mac: missing field `cpu` at line 1 column 2")
+            error(folder.path().join("x")).ends_with("is neither facts of `macml doctor --facts` nor a recorded Mac")
         );
     }
 

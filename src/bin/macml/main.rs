@@ -2,6 +2,7 @@
 
 mod amount;
 mod args;
+mod characters;
 mod commands;
 mod context;
 mod destination;
@@ -10,8 +11,10 @@ mod error;
 mod inside;
 mod printer;
 mod progress;
+mod recorded;
 mod render;
 mod report;
+mod tail;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};
@@ -72,7 +75,9 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Bundle(args) => commands::bundle::run(&args, &context, &printer),
         Command::Cache(args) => commands::cache::run(&args, &context, &printer),
         Command::Check(args) => commands::check::run(&args, &context, &printer),
+        Command::Doctor(args) => commands::doctor::run(&args, &context, &printer),
         Command::Env(args) => commands::env::run(&args, &context, &printer),
+        Command::Explain(args) => commands::explain::run(&args, &context, &printer),
         Command::Hook(args) => {
             let program = words.first().map(OsString::as_os_str).unwrap_or_default();
             commands::hook::run(&args, &context, &printer, program)

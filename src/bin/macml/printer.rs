@@ -44,6 +44,10 @@ pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 /// Yellow and bold: warnings.
 pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
+/// Bold: headings.
+pub(crate) const HEAD: Style = Style::new().bold();
+/// Dim: what is said beside.
+pub(crate) const ASIDE: Style = Style::new().dimmed();
 /// Cyan: names, hints and commands.
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 
@@ -61,6 +65,11 @@ impl Printer {
     /// Returns how much is said.
     pub(crate) fn level(&self) -> Level {
         self.level
+    }
+
+    /// Returns whether stdout has colours.
+    pub(crate) fn is_colored(&self) -> bool {
+        self.colors.stdout != ColorChoice::Never
     }
 
     /// Writes a result for people to stdout, unless quiet.

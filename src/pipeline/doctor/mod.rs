@@ -5,6 +5,7 @@
 
 mod folders;
 mod machine;
+mod measure;
 mod memory;
 mod metal;
 mod network;
@@ -13,8 +14,6 @@ mod redact;
 mod shell;
 mod tools;
 
-pub use metal::{METAL_WORD, metal_answer};
-
 use std::path::{Path, PathBuf};
 
 use crate::doctor::Facts;
@@ -22,6 +21,9 @@ use crate::doctor::facts;
 use crate::host::Host;
 use crate::index::Config;
 use crate::sys::Env;
+
+pub use measure::{TIME_TO_ANSWER, measure};
+pub use metal::{METAL_WORD, metal_answer};
 
 /// What is looked at, and how far.
 #[derive(Debug)]

@@ -1,5 +1,7 @@
 //! What `macml doctor` says of recorded and made machines: through the library, from facts.
 
+mod measure;
 mod metal;
 mod reports;
 mod scenarios;
+mod verb;

@@ -1,1 +1,3 @@
 //! What `macml explain` makes of texts, through the library.
+
+mod verb;

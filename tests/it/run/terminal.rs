@@ -107,6 +107,11 @@ fn ctrl_z_stops_a_command_that_is_read_along_too() {
     stops_and_goes_on("\"$macml\" run --report-fallbacks count.py\n");
 }
 
+#[test]
+fn ctrl_z_stops_a_command_that_is_to_be_explained_too() {
+    stops_and_goes_on("\"$macml\" run --explain count.py\n");
+}
+
 fn stops_and_goes_on(line: &str) {
     let made = Made::new("");
     made.project.write(

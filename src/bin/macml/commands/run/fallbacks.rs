@@ -5,10 +5,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 
 use macml::environment::FallbackNotes;
 use macml::environment::Late;
@@ -16,7 +12,6 @@ use macml::environment::Noted;
 use macml::operators::kernels;
 use macml::operators::kernels::Later;
 use macml::pep::Version;
-use macml::sys::Exec;
 use macml::sys::fs;
 use macml::sys::fs::Durability;
 use macml::verify::Became;
@@ -87,12 +82,8 @@ impl Watch {
         Ok(Self { notes, variable: Variable { value, by }, passed_over, to })
     }
 
-    /// Runs the program to its end and reports; the program's own end is what is returned.
-    pub(super) fn run(self, exec: Exec, context: &Context, printer: &Printer) -> std::io::Result<ExitCode> {
-        let printed = Arc::new(Mutex::new(Printed::default()));
-        let reading = printed.clone();
-        let ended = exec.watched(move |bytes| reading.lock().unwrap_or_else(PoisonError::into_inner).read(bytes))?;
-        let mut printed = std::mem::take(&mut *printed.lock().unwrap_or_else(PoisonError::into_inner));
+    /// Reports, when the program has ended and printed that.
+    pub(super) fn report_on(self, mut printed: Printed, context: &Context, printer: &Printer) {
         printed.end_line();
         let noted = self.notes.read().unwrap_or_else(|error| {
             printer.aside(&format!("{}: {error}\n", styled(WARN, "warning")));
@@ -112,8 +103,6 @@ impl Watch {
                 printer.error(&format!("{}: {error}{cause}\n", styled(WARN, "warning")));
             }
         }
-        drop(self.notes);
-        Ok(ended.pass_on())
     }
 
     fn report(&self, noted: &Noted, seen: &AllSeen) -> Report {
@@ -287,8 +276,8 @@ fn row(name: &str, seen: &Seen, context: &Context) -> String {
 }
 
 /// What was printed to the standard error.
-#[derive(Default)]
-struct Printed {
+#[derive(Default, Debug)]
+pub(super) struct Printed {
     /// The line that it is in, as far as it is looked at.
     line: Vec<u8>,
     /// Whether the last thing printed ended no line.
@@ -298,7 +287,8 @@ struct Printed {
 }
 
 impl Printed {
-    fn read(&mut self, mut bytes: &[u8]) {
+    /// Takes what comes next.
+    pub(super) fn read(&mut self, mut bytes: &[u8]) {
         let Some(last) = bytes.last() else { return };
         self.within_line = *last != b'\n';
         while let Some(end) = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {

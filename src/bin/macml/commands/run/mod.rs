@@ -1,8 +1,10 @@
 //! `macml run`: becomes a command of the environment.
 //!
 //! It takes the place of macml in the same process. So the exit code, signals, the terminal with its Ctrl-C and Ctrl-Z, and
-//! the standard streams are the command's own, and there is nothing to pass on. With `--report-fallbacks` it stays beside it.
+//! the standard streams are the command's own, and there is nothing to pass on. With `--report-fallbacks` and
+//! `--explain` it stays beside it.
 
+mod beside;
 mod fallbacks;
 
 use std::ffi::{OsStr, OsString};
@@ -21,6 +23,7 @@ use macml::sys::Identity;
 use macml::sys::fs;
 use macml::sys::fs::FsError;
 
+use self::beside::Beside;
 use self::fallbacks::Watch;
 use crate::context::Context;
 use crate::destination;
@@ -59,6 +62,9 @@ that the program catches is not seen. macml stays beside the program then: stand
 terminal where it is one, so that lines of it can come a moment later than those of standard output; the exit code is \
 the program's, and what ends it by a signal ends macml by the same. What the program leaves running is not waited for, \
 and has no standard error any more.\n\n\
+`--explain` stays beside the program in the same way, with or without `--report-fallbacks`. Where the program fails, by its \
+exit code or by a signal, what it printed last is looked at, with what is known of this machine and the project; the cause \
+and its remedy are printed after it, to standard error. The exit code stays the program's.\n\n\
 Exit code: the command's; 126 it cannot be run, 127 there is none, as in a shell; 2 there is no environment to run \
 it in, or macml could not tell.")]
 pub(crate) struct RunArgs {
@@ -76,6 +82,10 @@ pub(crate) struct RunArgs {
     /// Write that as JSON too (schema/fallbacks.schema.json)
     #[arg(long, value_name = "FILE", requires = "report_fallbacks")]
     fallbacks_to: Option<PathBuf>,
+
+    /// Explain the end of what the command printed to standard error when it fails, as `macml explain` does
+    #[arg(long)]
+    explain: bool,
 
     /// The command and all that follows it
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
@@ -97,9 +107,9 @@ pub(crate) fn run(args: &RunArgs, context: &Context, printer: &Printer) -> ExitC
             error.show(printer);
             code.into()
         }
-        Ok(Prepared::Ready { exec, held, watch }) => {
+        Ok(Prepared::Ready { exec, held, beside }) => {
             let shown = exec.path.clone();
-            let cause = match watch.map(|watch| watch.run(exec.clone(), context, printer)) {
+            let cause = match beside.map(|beside| beside.run(exec.clone(), context, printer)) {
                 Some(Ok(code)) => return code,
                 Some(Err(cause)) => cause,
                 None => exec.become_it(),
@@ -134,8 +144,8 @@ fn named_first(script: &Path) -> Option<String> {
 
 /// What to become, or why nothing.
 enum Prepared {
-    /// The program, the lock that it inherits, and whether it is reported on.
-    Ready { exec: Exec, held: InUse, watch: Option<Watch> },
+    /// The program, the lock that it inherits, and what is done beside it.
+    Ready { exec: Exec, held: InUse, beside: Option<Beside> },
     /// There is no such command.
     Nothing { error: CommandError, code: u8 },
 }
@@ -180,12 +190,13 @@ fn prepare(args: &RunArgs, context: &Context, printer: &Printer) -> Result<Prepa
         true => Some(Watch::begin(&inside, args.fallbacks_to.as_deref(), context, &mut changes)?),
         false => None,
     };
+    let beside = (watch.is_some() || args.explain).then_some(Beside { watch, explain: args.explain });
     inside.warn_of_strangers(context, printer);
     printer.detail(&format!("running `{}` in `{}`", file.display(), generation.path.display()));
     // A working folder that is reached over a link stays named by it unless macml was told to go elsewhere.
     let folder = (context.cwd != context.env.cwd()).then(|| context.cwd.clone());
     let exec = Exec { path: file, name, args: args_of_it, changes: changes.into_iter().collect(), folder };
-    Ok(Prepared::Ready { exec, held: inside.held, watch })
+    Ok(Prepared::Ready { exec, held: inside.held, beside })
 }
 
 /// Returns this user's folder in which an option puts a file for Python.
