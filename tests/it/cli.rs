@@ -344,3 +344,23 @@ fn mistakes_in_the_settings_are_shown_with_their_place() {
     assert!(run.stderr.contains(" --> config.toml:1:1"), "{}", run.stderr);
     assert!(run.stderr.contains("error: 1 error in `config.toml`"), "{}", run.stderr);
 }
+
+/// What completes the words of macml is read by the shells that are here, and knows each verb.
+#[test]
+fn completions_are_read_by_each_shell() {
+    let project = Project::empty();
+    for (shell, check) in [("bash", "-n"), ("zsh", "-n"), ("fish", "--no-execute")] {
+        let run = project.run(&["completions", shell]);
+        assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{shell}");
+        for word in ["doctor", "explain", "sync", "rollback"] {
+            assert!(run.stdout.contains(word), "{shell} does not know {word}");
+        }
+        project.write("completions", &run.stdout);
+        let checked = std::process::Command::new(shell).arg(check).arg(project.path().join("completions")).output();
+        // A shell that is not here has nothing to say.
+        if let Ok(output) = checked {
+            assert!(output.status.success(), "{shell}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    project.run(&["completions", "tcsh"]).says(2, &["tcsh"]);
+}

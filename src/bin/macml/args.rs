@@ -12,6 +12,7 @@ use crate::commands::bench::BenchArgs;
 use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
 use crate::commands::check::CheckArgs;
+use crate::commands::completions::CompletionsArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::env::EnvArgs;
 use crate::commands::explain::ExplainArgs;
@@ -31,7 +32,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["lock", "sync", "run", "hook"]),
     ("Prove", &["check", "verify", "bench"]),
     ("Repair", &["doctor", "explain", "why", "matrix", "ops", "rules"]),
-    ("Plumbing", &["bundle", "env", "python", "cache"]),
+    ("Plumbing", &["bundle", "env", "python", "cache", "completions"]),
 ];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
@@ -55,6 +56,7 @@ pub(crate) enum Command {
     Bundle(BundleArgs),
     Cache(CacheArgs),
     Check(CheckArgs),
+    Completions(CompletionsArgs),
     Doctor(DoctorArgs),
     Env(EnvArgs),
     Explain(ExplainArgs),
@@ -179,7 +181,7 @@ pub(crate) fn color_in(words: &[OsString]) -> Option<ColorArg> {
 }
 
 /// Builds clap's command with the verbs in groups, which clap cannot do by itself.
-fn command() -> clap::Command {
+pub(crate) fn command() -> clap::Command {
     let command = Args::command().styles(styles());
     let head = styles().get_header().to_owned();
     let mut verbs = Vec::new();
@@ -188,7 +190,7 @@ fn command() -> clap::Command {
         for name in *names {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about).expect("groups name verbs");
             let literal = styles().get_literal().to_owned();
-            verbs.push(format!("  {literal}{name:<10}{literal:#} {about}"));
+            verbs.push(format!("  {literal}{name:<12}{literal:#} {about}"));
         }
         verbs.push(String::new());
     }

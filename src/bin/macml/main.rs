@@ -75,6 +75,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Bundle(args) => commands::bundle::run(&args, &context, &printer),
         Command::Cache(args) => commands::cache::run(&args, &context, &printer),
         Command::Check(args) => commands::check::run(&args, &context, &printer),
+        Command::Completions(args) => commands::completions::run(&args, &printer),
         Command::Doctor(args) => commands::doctor::run(&args, &context, &printer),
         Command::Env(args) => commands::env::run(&args, &context, &printer),
         Command::Explain(args) => commands::explain::run(&args, &context, &printer),

@@ -225,11 +225,12 @@ pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
 }
 
 /// Crates and where they may be named. What a crate is for is said in Cargo.toml.
-const HOMES: [(&str, &[&str]); 25] = [
+const HOMES: [(&str, &[&str]); 26] = [
     ("annotate_snippets", &["src/bin/macml/"]),
     ("anstream", &["src/bin/macml/"]),
     ("anstyle", &["src/bin/macml/"]),
     ("clap", &["src/bin/macml/"]),
+    ("clap_complete", &["src/bin/macml/"]),
     ("flate2", &["src/install/archive", "src/install/content", "src/check/facts/cache"]),
     ("html5gum", &["src/index/"]),
     ("icu_normalizer", &["src/install/names"]),

@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod bundle;
 pub(crate) mod cache;
 pub(crate) mod check;
+pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod env;
 pub(crate) mod explain;
