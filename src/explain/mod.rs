@@ -4,14 +4,25 @@
 //! Input: a text, and [`crate::doctor::Facts`] where there are any. Output: an [`Explanation`], or none: rather nothing than a
 //! guess. Pure.
 
-use crate::doctor::Facts;
-use crate::knowledge::Knowledge;
+mod text;
+
+mod signature;
+
+mod find;
+
+mod judge;
 
 mod explanation;
 
+use crate::doctor::Facts;
+use crate::knowledge::Knowledge;
+
 pub use explanation::{Explanation, Matched};
 
-/// Finds the cause behind a text.
-pub fn explain(_text: &[u8], _facts: Option<&Facts>, _knowledge: &Knowledge) -> Option<Explanation> {
-    None
+/// Finds the cause behind a text; `None` where none is known.
+pub fn explain(text: &[u8], facts: Option<&Facts>, knowledge: &Knowledge) -> Option<Explanation> {
+    let log = find::Log::new(text::lines(text));
+    let (cause, others) = log.cause()?;
+    let others = others.iter().map(|one| (one.signature.code, one.matched())).collect();
+    Some(judge::judge(&cause, others, facts, knowledge))
 }

@@ -3,5 +3,5 @@
 mod measure;
 mod metal;
 mod reports;
-mod scenarios;
+pub(crate) mod scenarios;
 mod verb;

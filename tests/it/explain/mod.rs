@@ -1,3 +1,4 @@
 //! What `macml explain` makes of texts, through the library.
 
+pub(crate) mod known;
 mod verb;

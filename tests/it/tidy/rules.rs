@@ -225,7 +225,7 @@ pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
 }
 
 /// Crates and where they may be named. What a crate is for is said in Cargo.toml.
-const HOMES: [(&str, &[&str]); 26] = [
+const HOMES: [(&str, &[&str]); 27] = [
     ("annotate_snippets", &["src/bin/macml/"]),
     ("anstream", &["src/bin/macml/"]),
     ("anstyle", &["src/bin/macml/"]),
@@ -241,6 +241,7 @@ const HOMES: [(&str, &[&str]); 26] = [
     ("pep508_rs", &["src/pep/"]),
     ("postcard", &["src/index/", "src/check/facts/cache"]),
     ("pubgrub", &["src/resolve/"]),
+    ("regex", &["src/explain/"]),
     ("reqwest", &["src/sys/http"]),
     ("rustls", &["src/sys/http"]),
     ("rustls_platform_verifier", &["src/sys/http"]),

@@ -1,0 +1,195 @@
+//! What is said of a cause: its sentence with what was captured, and what the facts of a machine add or rule out.
+
+use super::explanation::{Explanation, Matched};
+use super::find::Found;
+use crate::diag::Code;
+use crate::doctor::{Facts, Remedy};
+use crate::host::Process;
+use crate::knowledge::Knowledge;
+use crate::knowledge::rule::Says;
+use crate::operators::kernels::{self, Later};
+use crate::pep::PackageName;
+use crate::target::MacosVersion;
+use crate::verify;
+
+/// How much of a line is shown.
+const SHOWN: usize = 240;
+
+impl Found<'_> {
+    /// Says where it stands.
+    pub(super) fn matched(&self) -> Matched {
+        let text = &self.line.text;
+        let text = match text.char_indices().nth(SHOWN) {
+            None => text.clone(),
+            Some(_) => {
+                let chars: Vec<char> = text.chars().collect();
+                let (head, tail) = (&chars[..SHOWN / 2], &chars[chars.len() - SHOWN / 2..]);
+                format!("{} … {}", head.iter().collect::<String>(), tail.iter().collect::<String>())
+            }
+        };
+        Matched { signature: self.signature.name.clone(), line: self.line.number, text }
+    }
+}
+
+/// Says what a cause means here.
+pub(super) fn judge(
+    found: &Found<'_>,
+    others: Vec<(Code, Matched)>,
+    facts: Option<&Facts>,
+    knowledge: &Knowledge,
+) -> Explanation {
+    let signature = found.signature;
+    let filled = |sentence: &String| signature.filled(sentence, &found.captures);
+    let mut explanation = Explanation {
+        code: signature.code,
+        matched: found.matched(),
+        cause: filled(&signature.cause),
+        details: Vec::new(),
+        remedy: Remedy { says: filled(&signature.remedy), command: signature.command.as_ref().map(filled) },
+        others,
+    };
+    kernel(found, facts, &mut explanation);
+    memory(found, facts, &mut explanation);
+    if let Some(facts) = facts {
+        device(found, facts, knowledge, &mut explanation);
+        killed(found, facts, &mut explanation);
+        pair(found, facts, knowledge, &mut explanation);
+        distribution(found, facts, &mut explanation);
+    }
+    explanation
+}
+
+/// The release of a package in the environment that counts: the project's, or the active one.
+fn installed<'f>(facts: &'f Facts, package: &str) -> Option<&'f str> {
+    let all = facts.environments.iter().flat_map(|environment| &environment.distributions);
+    all.filter(|one| one.name == package).map(|one| one.version.as_str()).next()
+}
+
+/// Which torch has the kernel.
+fn kernel(found: &Found<'_>, facts: Option<&Facts>, explanation: &mut Explanation) {
+    let (Code::OperatorMissing, Some(operator)) = (explanation.code, found.captures.name("operator")) else { return };
+    let torch = facts.and_then(|facts| installed(facts, "torch"));
+    let version = torch.and_then(|text| text.parse().ok());
+    let later = kernels::later(operator.as_str(), version.as_ref());
+    if later != Later::Unknown {
+        let here = torch.map_or_else(String::new, |torch| format!("; torch {torch} is installed"));
+        explanation.details.push(format!("`{}` {later}{here}", operator.as_str()));
+    }
+}
+
+/// The numbers of an error about memory, read out.
+fn memory(found: &Found<'_>, facts: Option<&Facts>, explanation: &mut Explanation) {
+    if explanation.code != Code::OutOfMemory {
+        return;
+    }
+    let total = facts.and_then(|facts| facts.memory.total).unwrap_or_default();
+    explanation.details.extend(verify::out_of_memory(&found.line.text, total));
+}
+
+/// Why torch found no device.
+fn device(found: &Found<'_>, facts: &Facts, knowledge: &Knowledge, explanation: &mut Explanation) {
+    if found.signature.name != "mps-macos" {
+        return;
+    }
+    let Some(host) = &facts.machine.host else { return };
+    let (macos, torch) = (&host.macos, installed(facts, "torch"));
+    let translated = host.process == Process::Translated || facts.pythons.iter().any(|python| is_intel(&python.archs));
+    let no_device = facts.metal.as_ref().is_some_and(|metal| metal.devices.is_empty());
+    let needed = torch.and_then(|torch| needed_macos(torch, macos, knowledge));
+    if let (Some(needed), Some(torch)) = (needed, torch) {
+        explanation.cause = format!(
+            "torch {torch} needs macOS {needed} for the GPU, and this Mac has {macos}; that it says {} is out of date",
+            &found.captures["said"]
+        );
+        explanation.remedy.says = format!("let macml choose a torch for macOS {macos}, or update macOS to {needed}");
+        explanation.remedy.command = Some(format!("macml lock --macos {macos} --dry-run"));
+    } else if no_device {
+        explanation.code = Code::NoGpu;
+        let place = match (facts.machine.sandboxed, facts.machine.virtual_machine, facts.machine.ssh) {
+            (Some(true), _, _) => "a sandbox",
+            (_, Some(true), _) => "a virtual machine",
+            (_, _, true) => "a session by ssh",
+            _ => "where it runs",
+        };
+        explanation.cause = format!("Metal lists no device for this process, {place}; macOS {macos} is late enough");
+        explanation.remedy.says = "run it in Terminal on the Mac itself".to_owned();
+        explanation.remedy.command = None;
+    } else if translated {
+        explanation.details.push("a Python for Intel under Rosetta sees no GPU".to_owned());
+    } else {
+        explanation
+            .details
+            .push(format!("this Mac has macOS {macos}, and macml sees the GPU: the process that failed did not"));
+    }
+}
+
+fn is_intel(archs: &[String]) -> bool {
+    !archs.is_empty() && archs.iter().all(|arch| arch == "x86_64")
+}
+
+/// Returns the macOS that a torch needs for the GPU, where this one is below.
+fn needed_macos(torch: &str, macos: &str, knowledge: &Knowledge) -> Option<String> {
+    let version = torch.parse().ok()?;
+    let here = MacosVersion::told_by(macos)?;
+    let name: PackageName = "torch".parse().ok()?;
+    let needs = knowledge.about(&name).filter(|rule| rule.is_about(&version));
+    let needed = needs.filter_map(|rule| match &rule.says {
+        Says::NeedsMacos(needed) => Some(needed),
+        _ => None,
+    });
+    needed.filter(|needed| !needed.contains(&here.version())).map(ToString::to_string).next()
+}
+
+/// What the system had against a process.
+fn killed(_found: &Found<'_>, facts: &Facts, explanation: &mut Explanation) {
+    if explanation.code != Code::Killed {
+        return;
+    }
+    let unsigned = facts.pythons.iter().find(|python| !python.unsigned.is_empty());
+    if let Some(python) = unsigned {
+        explanation.code = Code::PythonKilled;
+        explanation.cause =
+            format!("the system does not let `{}` run: its signature does not fit its bytes", python.path);
+        explanation.remedy.says = "install that Python anew, or sign it where it lies".to_owned();
+    }
+}
+
+/// Which releases are installed that do not belong together.
+fn pair(_found: &Found<'_>, facts: &Facts, _knowledge: &Knowledge, explanation: &mut Explanation) {
+    let names: &[&str] = match explanation.code {
+        Code::KnownConflict => &["tensorflow", "tensorflow-metal"],
+        Code::ExtensionMismatch => &["torch", "torchvision", "torchaudio"],
+        _ => return,
+    };
+    let all = names.iter().filter_map(|name| Some(format!("`{name}` {}", installed(facts, name)?)));
+    let all: Vec<String> = all.collect();
+    if all.len() > 1 {
+        explanation.details.push(format!("installed are {}", all.join(", ")));
+    }
+}
+
+/// Whether the Python that asked is one for Intel.
+fn distribution(_found: &Found<'_>, facts: &Facts, explanation: &mut Explanation) {
+    if explanation.code != Code::NoDistribution {
+        return;
+    }
+    let Some(host) = &facts.machine.host else { return };
+    let first = facts.path.iter().flat_map(|folder| &folder.programs).find(|one| one.name.starts_with("python"));
+    let archs = first.map(|program| program.archs.as_slice()).unwrap_or_default();
+    if host.arm64 == Some(true) && is_intel(archs) {
+        let path = first.and_then(|program| program.resolved.as_deref()).unwrap_or("the first on PATH");
+        explanation.code = Code::RosettaPython;
+        explanation.cause = format!(
+            "the Python that asked, `{path}`, is for Intel and runs under Rosetta on this {}: it is offered no wheel for Apple Silicon",
+            host.cpu
+        );
+        explanation.remedy.says = "take a Python for Apple Silicon".to_owned();
+        explanation.remedy.command = Some("macml sync".to_owned());
+    } else if host.arm64 == Some(false) {
+        explanation.code = Code::IntelMac;
+        explanation.cause =
+            format!("this Mac has an Intel processor (`{}`), for which there is no such wheel", host.cpu);
+        explanation.remedy.says = "work on the CPU with older releases, or on a server".to_owned();
+        explanation.remedy.command = None;
+    }
+}
