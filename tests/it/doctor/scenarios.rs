@@ -44,7 +44,7 @@ pub(crate) fn files(folder: &str, ending: &str) -> BTreeMap<String, PathBuf> {
 
 /// Reads the facts of a machine of `tests/machines`.
 pub(crate) fn machine(name: &str) -> Value {
-    let path = root().join("tests/machines").join(name).with_extension("json");
+    let path = root().join("tests/machines").join(format!("{name}.json"));
     let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }

@@ -1,0 +1,122 @@
+//! Interpreters that do not start, lack modules, are gone, or should not be used: bug reports R19, R21, R24.
+
+use super::python::{first, known, quoted, used};
+use crate::diag::Code;
+use crate::doctor::facts::{Environment, Facts, Python};
+use crate::doctor::{Diagnosis, Subject};
+use crate::knowledge::Knowledge;
+
+pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
+    let mut found = Vec::new();
+    found.extend(facts.environments.iter().filter_map(gone));
+    let mut told: Vec<&str> = Vec::new();
+    for one in used(facts) {
+        let Some(python) = known(facts, one.path).filter(|python| !told.contains(&python.resolved.as_str())) else {
+            continue;
+        };
+        told.push(&python.resolved);
+        found.extend(killed(python, &one.how));
+        found.extend(lacking(python, &one.how, one.environment));
+        found.extend(without_certificates(python, &one.how));
+    }
+    let path = first(facts, &["python", "python3"]).and_then(|(_, program)| program.resolved.as_deref());
+    let active = facts.environments.iter().any(|one| one.there && one.roles.iter().any(|role| role == "VIRTUAL_ENV"));
+    if let Some(python) = path.and_then(|path| known(facts, path)).filter(|_| !active)
+        && facts.project.is_none()
+        && python.origin == "conda-base"
+    {
+        let seen = format!("conda's base environment is in use: `{}` comes first on PATH", python.path);
+        let why = "what is installed there can break conda itself, and cannot be built again from a file";
+        let diagnosis = Diagnosis::warning(Code::CondaBase, Subject::Pythons, seen, why);
+        found.push(
+            diagnosis
+                .remedy("keep it from activating by itself")
+                .command("conda config --set auto_activate_base false"),
+        );
+    }
+    found
+}
+
+/// An environment whose Python is gone.
+fn gone(environment: &Environment) -> Option<Diagnosis> {
+    let python =
+        environment.python.as_deref().filter(|_| environment.there && environment.python_resolved.is_none())?;
+    let home = environment.home.as_deref().unwrap_or("a folder that is gone");
+    let seen =
+        format!("`{python}` leads to nothing: the Python of environment `{}` was in `{home}`", environment.folder);
+    let why = match home.contains("/Cellar/") || home.contains("homebrew") {
+        true => "Homebrew removes an old Python when it updates it, and with it what environments stand on",
+        false => "nothing in this environment can start",
+    };
+    let diagnosis = Diagnosis::error(Code::InterpreterGone, Subject::Environment, seen, why);
+    Some(diagnosis.remedy("build it anew with a Python that is there").command("macml sync"))
+}
+
+/// A Python that the system ends at once.
+fn killed(python: &Python, how: &str) -> Option<Diagnosis> {
+    let first = python.unsigned.first()?;
+    let what = if first.signature == "missing" { "has no signature".to_owned() } else { first.signature.clone() };
+    let seen = format!("the Python {how} is killed by the system at once: `{}` {what}", first.path);
+    let why = "a Mac with Apple Silicon runs no program that is unsigned, or changed after it was signed";
+    let mut diagnosis = Diagnosis::error(Code::PythonKilled, Subject::Pythons, seen, why);
+    let rest = python.unsigned.iter().skip(1).take(3);
+    diagnosis.details.extend(rest.map(|file| format!("`{}` too", file.path)));
+    if python.quarantined == Some(true) {
+        diagnosis = diagnosis.detail("its file has the attribute `com.apple.quarantine` besides");
+    }
+    let files: Vec<String> = python.unsigned.iter().take(4).map(|file| quoted(&file.path)).collect();
+    let remedy = "install this Python anew with what installed it, or sign its files where they lie";
+    Some(diagnosis.remedy(remedy).command(format!("codesign --force --sign - {}", files.join(" "))))
+}
+
+/// A Python without a module of its standard library.
+fn lacking(python: &Python, how: &str, environment: Option<&Environment>) -> Option<Diagnosis> {
+    let missing = python.missing.first()?;
+    let all: Vec<String> = python.missing.iter().map(|name| format!("`{name}`")).collect();
+    let seen = format!("the Python {how}, `{}`, was built without {}", python.path, all.join(", "));
+    let (why, formula) = match missing.as_str() {
+        "_lzma" => ("`import torchvision` and pandas need it, and stop there", "xz"),
+        "_ssl" => ("nothing can be downloaded from inside Python", "openssl@3"),
+        "_sqlite3" => ("notebooks and caches of models need it", "sqlite"),
+        "_ctypes" => ("numpy and most of its users need it", "libffi"),
+        _ => ("packages need it, and stop there", "bzip2"),
+    };
+    let mut diagnosis = Diagnosis::error(Code::PythonLacks, Subject::Pythons, seen, why);
+    diagnosis = diagnosis.detail(format!(
+        "no package brings it: it is made when Python is built, if `{formula}` is there for the same architecture"
+    ));
+    if let Some(environment) = environment {
+        diagnosis = diagnosis
+            .detail(format!("`{}` stands on this Python, and has to be built anew after it", environment.folder));
+    }
+    let version = python.version.as_deref().unwrap_or("3.13");
+    let command = match python.origin.as_str() {
+        "pyenv" => format!("brew install {formula} && pyenv install --force {version} && macml sync"),
+        _ => "macml sync".to_owned(),
+    };
+    let remedy = match python.origin.as_str() {
+        "pyenv" => {
+            format!("install `{formula}` for the same architecture, build this Python again, then the environment")
+        }
+        _ => "take another Python, and build the environment anew".to_owned(),
+    };
+    Some(diagnosis.remedy(remedy).command(command))
+}
+
+/// A Python that trusts nobody.
+fn without_certificates(python: &Python, how: &str) -> Option<Diagnosis> {
+    let certificates = python.certificates.as_ref().filter(|certificates| !certificates.there)?;
+    let seen =
+        format!("the Python {how}, `{}`, finds no certificates: there is no `{}`", python.path, certificates.file);
+    let why = "downloads from inside Python will fail: weights and data sets above all; macml itself uses the keychain";
+    let diagnosis = Diagnosis::warning(Code::NoCertificates, Subject::Network, seen, why);
+    let minor = python.version.as_deref().and_then(|version| version.split('.').nth(1)).unwrap_or("13");
+    Some(match python.origin.as_str() {
+        "python-org" => diagnosis
+            .remedy("run the script that python.org's installer brings for it")
+            .command(format!("open '/Applications/Python 3.{minor}/Install Certificates.command'")),
+        _ => diagnosis
+            .remedy("name a file of certificates in SSL_CERT_FILE")
+            .command("export SSL_CERT_FILE=/etc/ssl/cert.pem"),
+    })
+}

@@ -1,0 +1,42 @@
+//! Proxies, certificates and indexes that only some tools see: bug report R24.
+
+use crate::diag::Code;
+use crate::doctor::facts::Facts;
+use crate::doctor::{Diagnosis, Subject};
+use crate::knowledge::Knowledge;
+
+/// Variables with certificates, each read by some tools only.
+const CERTIFICATES: [&str; 4] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"];
+
+pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
+    let value = |name: &str| facts.shell.variables.iter().find(|one| one.name == name).map(|one| one.value.as_str());
+    let mut found = Vec::new();
+    for file in facts.network.certificate_files.iter().filter(|file| !file.there) {
+        let names: Vec<&str> = CERTIFICATES.into_iter().filter(|name| value(name) == Some(&file.file)).collect();
+        let who = if names.is_empty() { "a setting".to_owned() } else { names.join(" and ") };
+        let seen = format!("{who} names `{}` for certificates, which is not there", file.file);
+        let why = "what reads it trusts nobody, and every download over TLS fails";
+        let diagnosis = Diagnosis::error(Code::ProxySet, Subject::Network, seen, why);
+        let command = names.first().map_or_else(|| "macml doctor --network".to_owned(), |name| format!("unset {name}"));
+        found.push(diagnosis.remedy("take it away, or let it name a file that is there").command(command));
+    }
+    for name in ["http_proxy", "https_proxy", "all_proxy"] {
+        let upper = name.to_ascii_uppercase();
+        if let (Some(lower), Some(other)) = (value(name), value(&upper))
+            && lower != other
+        {
+            let seen = format!("{name} is `{lower}`, and {upper} is `{other}`");
+            let why = "some tools read the one and some the other, so that some get through and some do not";
+            let diagnosis = Diagnosis::warning(Code::ProxySet, Subject::Network, seen, why);
+            found.push(diagnosis.remedy("set both to the same").command(format!("export {upper}=\"${name}\"")));
+        }
+    }
+    for one in facts.network.measured.iter().filter(|one| one.error.is_some()) {
+        let error = one.error.as_deref().unwrap_or_default();
+        let seen = format!("`{}` did not answer: {error}", one.name);
+        let why = "what is locked from there cannot be fetched";
+        let diagnosis = Diagnosis::warning(Code::IndexUnreached, Subject::Network, seen, why);
+        found.push(diagnosis.remedy("see which of the mirrors answers").command("macml doctor --network"));
+    }
+    found
+}

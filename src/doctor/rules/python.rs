@@ -1,0 +1,60 @@
+//! Which Python works here, as rules that several of them ask: the first on PATH, those of environments that count.
+
+use crate::doctor::facts::{Environment, Facts, Program, Python};
+
+/// An interpreter that somebody works with, and how it came to be that one.
+pub(super) struct Used<'f> {
+    /// Its path as it is known.
+    pub(super) path: &'f str,
+    /// What it was built for.
+    pub(super) archs: &'f [String],
+    /// How it came to be the one: `` first on PATH ``, `` of environment `.venv` ``.
+    pub(super) how: String,
+    /// The environment that it is of.
+    pub(super) environment: Option<&'f Environment>,
+}
+
+/// Returns the first program on PATH of one of these names, with its folder.
+pub(super) fn first<'f>(facts: &'f Facts, names: &[&str]) -> Option<(&'f str, &'f Program)> {
+    let all = facts.path.iter().flat_map(|folder| folder.programs.iter().map(|one| (folder.folder.as_str(), one)));
+    let mut all = all.filter(|(_, program)| names.contains(&program.name.as_str()));
+    all.next()
+}
+
+/// Lists the interpreters that somebody works with, each once.
+pub(super) fn used(facts: &Facts) -> Vec<Used<'_>> {
+    let mut used: Vec<Used<'_>> = Vec::new();
+    for environment in facts.environments.iter().filter(|one| one.there) {
+        let Some(path) = environment.python_resolved.as_deref().or(environment.python.as_deref()) else { continue };
+        let how = format!("of environment `{}`", environment.folder);
+        used.push(Used { path, archs: &environment.archs, how, environment: Some(environment) });
+    }
+    if let Some((_, program)) = first(facts, &["python", "python3"])
+        && let Some(path) = program.resolved.as_deref()
+        && !used.iter().any(|one| one.path == path)
+    {
+        used.push(Used { path, archs: &program.archs, how: "first on PATH".to_owned(), environment: None });
+    }
+    used
+}
+
+/// Returns what is known of an interpreter by its path or by the file that it leads to.
+pub(super) fn known<'f>(facts: &'f Facts, path: &str) -> Option<&'f Python> {
+    facts.pythons.iter().find(|python| python.path == path || python.resolved == path)
+}
+
+/// Whether a program is for Intel alone.
+pub(super) fn is_intel(archs: &[String]) -> bool {
+    !archs.is_empty() && archs.iter().all(|arch| arch == "x86_64")
+}
+
+/// Whether the machine is a Mac with one of Apple's processors.
+pub(super) fn is_apple_silicon(facts: &Facts) -> bool {
+    facts.machine.host.as_ref().is_some_and(|host| host.arm64 == Some(true) || host.cpu.starts_with("Apple "))
+}
+
+/// Quotes a path for a shell where it has to be.
+pub(super) fn quoted(path: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@~".contains(char);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}

@@ -1,0 +1,33 @@
+//! A Python for Intel on an Apple Silicon Mac: bug report R01.
+
+use super::python::{is_apple_silicon, is_intel, known, used};
+use crate::diag::Code;
+use crate::doctor::facts::Facts;
+use crate::doctor::{Diagnosis, Subject};
+use crate::knowledge::Knowledge;
+
+pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
+    let Some(host) = facts.machine.host.as_ref().filter(|_| is_apple_silicon(facts)) else { return Vec::new() };
+    let intel = used(facts).into_iter().filter(|one| is_intel(one.archs));
+    let diagnoses = intel.map(|one| {
+        let (code, what) = match one.environment {
+            Some(_) => (Code::IntelEnvironment, "the Python"),
+            None => (Code::RosettaPython, "the Python"),
+        };
+        let seen =
+            format!("{what} {}, `{}`, is for Intel (`x86_64`), and this Mac has an {}", one.how, one.path, host.cpu);
+        let why = "it runs under Rosetta, is offered no wheel for Apple Silicon, and never sees the GPU";
+        let owner = known(facts, one.path).map(|python| python.origin.as_str());
+        let owner =
+            owner.filter(|origin| origin.starts_with("conda")).map(|_| "it is of a conda that was installed for Intel");
+        let mut diagnosis = Diagnosis::error(code, Subject::Pythons, seen, why);
+        diagnosis.details.extend(owner.map(str::to_owned));
+        match one.environment.is_some_and(|one| one.roles.iter().any(|role| role.starts_with("project "))) {
+            true => diagnosis.remedy("build it anew with a Python for Apple Silicon").command("macml sync"),
+            false => diagnosis
+                .remedy("install a Python for Apple Silicon and take its environments instead")
+                .command("brew install python@3.13"),
+        }
+    });
+    diagnoses.collect()
+}
