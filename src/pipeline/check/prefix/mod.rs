@@ -10,9 +10,9 @@
 //! Which wheel a distribution came from nobody keeps: RECORD is taken at its word, in a prefix of conda's its own notes.
 //! Nothing below the folder is run, and nothing outside of it is read but the head of the interpreter that it leads to.
 
-mod conda;
+pub(in crate::pipeline) mod conda;
 mod images;
-mod installed;
+pub(in crate::pipeline) mod installed;
 mod interpreter;
 mod recorded;
 mod told;
@@ -178,8 +178,8 @@ pub fn prefix(
     trees.into_iter().map(|tree| one(root, tree, declared, asked, here, level, wanted)).collect()
 }
 
-/// Finds what there is in a folder.
-fn trees(root: &Path) -> Result<Vec<Tree>, Error> {
+/// Finds what there is in a folder: one for each Python that it has packages of.
+pub(in crate::pipeline) fn trees(root: &Path) -> Result<Vec<Tree>, Error> {
     if fs::kind(root)?.is_none() {
         return Err(Error::Absent(root.to_owned()));
     }
