@@ -3,6 +3,17 @@
 //! Each part looks by itself, in a file of its own, and never fails: what it cannot see it says in [`Facts::unseen`]. Nothing is
 //! run that belongs to somebody else, no Python above all, unless [`Look::full`] asks for it.
 
+mod environments;
+mod glance;
+mod homebrews;
+mod installed;
+mod libraries;
+mod path;
+mod project;
+mod proof;
+mod pythons;
+mod started;
+
 use std::path::{Path, PathBuf};
 
 use crate::doctor::Facts;
@@ -35,11 +46,18 @@ pub struct Look<'a> {
 }
 
 /// Looks at everything.
-pub fn gather(_look: &Look<'_>) -> Facts {
-    Facts {
+pub fn gather(look: &Look<'_>) -> Facts {
+    let mut facts = Facts {
         version: facts::VERSION,
         macml: env!("CARGO_PKG_VERSION").to_owned(),
         source: "seen".to_owned(),
         ..Facts::default()
-    }
+    };
+    path::gather(look, &mut facts);
+    project::gather(look, &mut facts);
+    environments::gather(look, &mut facts);
+    pythons::gather(look, &mut facts);
+    homebrews::gather(look, &mut facts);
+    proof::gather(look, &mut facts);
+    facts
 }

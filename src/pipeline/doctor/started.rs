@@ -33,7 +33,8 @@ impl Started {
                 return Some(Self { line, program, arguments, by_shell: true });
             }
         }
-        Some(Self { line, program: first, arguments: words.collect(), by_shell: false })
+        let arguments = words.collect();
+        Some(Self { line, program: first, arguments, by_shell: false })
     }
 
     /// Returns the name that `env` looks for on PATH; `None` where it is not `env` that starts the script.
