@@ -1,3 +1,4 @@
 //! What `macml doctor` says of recorded and made machines: through the library, from facts.
 
+mod gather;
 mod scenarios;
