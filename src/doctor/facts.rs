@@ -406,7 +406,8 @@ pub struct Distribution {
     pub tags: Vec<String>,
     /// Its requirements, as METADATA has them.
     pub requires: Vec<String>,
-    /// How its RECORD is: `whole`, `missing` (there is none), `unread`, `gone` (files that it names are not there).
+    /// How its RECORD is: `whole`, `missing` (there is none), `unread`, `gone` (files that it names are not there), `none`
+    /// (of the older `.egg-info`, which never has one). What conda brought is held against conda's notes instead.
     pub record: String,
     /// Files that RECORD names and that are gone, the first few.
     pub gone: Vec<String>,

@@ -72,7 +72,7 @@ pub(super) enum Named {
 }
 
 /// Lists the candidates, best first, each file once: the environments of conda come late, what is refused anyway last.
-pub(super) fn candidates(machine: &Machine) -> Vec<Candidate> {
+pub fn candidates(machine: &Machine) -> Vec<Candidate> {
     let found = match machine.system {
         System::Mac => {
             let mut found = homebrew(machine);
@@ -124,8 +124,8 @@ pub(super) fn named(machine: &Machine, path: &Path) -> Named {
 }
 
 /// Returns where the Python of a virtual environment is, when `path` is in one.
-pub(super) fn virtual_home(path: &Path) -> Option<String> {
-    let config = fs::read_text(&prefix(path)?.join("pyvenv.cfg")).ok().flatten()?;
+pub fn virtual_home(path: &Path) -> Option<String> {
+    let config = small(&prefix(path)?.join("pyvenv.cfg"))?;
     let home = config.lines().find_map(|line| line.split_once('=').filter(|(key, _)| key.trim() == "home"));
     Some(home.map_or_else(String::new, |(_, home)| home.trim().to_owned()))
 }
@@ -233,7 +233,7 @@ fn conda(machine: &Machine) -> Found {
         bases.extend(kinds.map(|kind| brew.join("Caskroom").join(kind).join("base")));
     }
     let listed = machine.home.as_ref().map(|home| home.join(".conda/environments.txt"));
-    let listed = listed.and_then(|list| fs::read_text(&list).ok().flatten()).unwrap_or_default();
+    let listed = listed.and_then(|list| small(&list)).unwrap_or_default();
     bases.extend(listed.lines().map(str::trim).map(PathBuf::from).filter(|path| path.is_absolute()));
     let mut prefixes = Vec::new();
     for base in bases {
@@ -271,12 +271,18 @@ fn on_path(machine: &Machine) -> Found {
     found
 }
 
-/// Makes a candidate of a path at which there is something.
-fn candidate(machine: &Machine, path: &Path, origin: Origin) -> Option<Candidate> {
+/// Makes a candidate of a path at which there is something; `origin` is whose it is where its place does not tell.
+pub fn candidate(machine: &Machine, path: &Path, origin: Origin) -> Option<Candidate> {
     let resolved = sys::resolve(path).ok().flatten()?;
     let origin = origin_by_place(machine, path, &resolved).unwrap_or(origin);
     let path = lasting(machine, path, &resolved, &origin);
     Some(Candidate { path, resolved, origin })
+}
+
+/// Reads a small text file; `None` for whatever is none.
+fn small(path: &Path) -> Option<String> {
+    const LONGEST: u64 = 1 << 20;
+    String::from_utf8(fs::read_plain(path, LONGEST).ok().flatten()?).ok()
 }
 
 fn resolved(path: &Path) -> PathBuf {
@@ -361,7 +367,7 @@ fn lies_in(path: &Path, resolved: &Path, folder: &Path) -> bool {
 }
 
 /// Returns the folder above the `bin` of a program.
-pub(super) fn prefix(path: &Path) -> Option<&Path> {
+pub fn prefix(path: &Path) -> Option<&Path> {
     path.parent()?.parent()
 }
 

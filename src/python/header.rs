@@ -4,10 +4,13 @@
 //! numbers, and the ELF specification's "machine" those of Linux.
 
 use std::io::{Read, Result, Seek, SeekFrom};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::machine::System;
+use crate::sys::fs;
+use crate::sys::fs::FsError;
 
 /// An instruction set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -19,6 +22,31 @@ pub enum Arch {
     X86_64,
     /// Whatever else.
     Other,
+}
+
+/// What a file that may be started is, in short.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    /// The architectures that it has code for; none for a script.
+    pub archs: Vec<Arch>,
+    /// Whether it is a text that names the program to run it.
+    pub script: bool,
+}
+
+impl Head {
+    /// Reads it; `None` where no file is.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn of(path: &Path) -> std::result::Result<Option<Self>, FsError> {
+        let failed = |cause| FsError { doing: "read", path: path.to_owned(), cause };
+        let Some(mut file) = fs::open(path)? else { return Ok(None) };
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Ok(None);
+        }
+        let header = Header::read(&mut file).map_err(failed)?;
+        Ok(Some(Self { archs: header.archs(), script: header == Header::Script }))
+    }
 }
 
 /// What the first bytes of a file say.

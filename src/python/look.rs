@@ -40,6 +40,17 @@ pub struct Seen {
     pub verdict: Result<Interpreter, Refusal>,
 }
 
+/// What an interpreter said of itself before, and what still counts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Remembered {
+    /// Its version.
+    pub version: Version,
+    /// Modules of the standard library that it lacks.
+    pub missing: Vec<String>,
+    /// Its standard library.
+    pub stdlib: PathBuf,
+}
+
 /// How long an interpreter is usually given: the first start after an update takes seconds on a Mac, which looks at every
 /// library then.
 pub const USUAL_LIMIT: Duration = Duration::from_secs(20);
@@ -80,8 +91,16 @@ impl Search {
         })
     }
 
+    /// Returns what a candidate said before, where that still counts; runs nothing.
+    pub fn remembered(&self, candidate: &Candidate) -> Option<Remembered> {
+        let identity = Identity::of(&candidate.resolved).ok().flatten()?;
+        let asked = Asked { path: &candidate.resolved, identity, starter: &self.machine.starter };
+        let Answer { facts, missing, .. } = Cache::new(self.cache.as_deref()).answer(asked)?;
+        Some(Remembered { version: version(&facts), missing, stdlib: facts.stdlib })
+    }
+
     /// Looks at one candidate.
-    pub(super) fn look(&self, candidate: &Candidate) -> Seen {
+    pub fn look(&self, candidate: &Candidate) -> Seen {
         let seen = |version, verdict| Seen { candidate: candidate.clone(), version, verdict };
         let (arch, identity) = match self.outside(candidate) {
             Ok(found) => found,

@@ -35,9 +35,9 @@ use crate::sys::Identity;
 
 pub use cache::FOLDER as CACHE_FOLDER;
 pub use choose::{Error, Misfit, USUAL, Wanted};
-pub use find::{Candidate, Origin};
-pub use header::Arch;
-pub use look::{Search, Seen, USUAL_LIMIT};
+pub use find::{Candidate, Origin, candidate, candidates, prefix, virtual_home};
+pub use header::{Arch, Head};
+pub use look::{Remembered, Search, Seen, USUAL_LIMIT};
 pub use machine::{Machine, System};
 pub(crate) use refusal::word;
 pub use refusal::{OLDEST, Refusal};

@@ -68,6 +68,34 @@ impl Facts {
     }
 }
 
+/// Returns whether what stands at a path, a link not followed, has the flag by which macOS hides it.
+#[cfg(target_os = "macos")]
+pub fn is_hidden(path: &Path) -> bool {
+    use std::os::macos::fs::MetadataExt as _;
+    // `chflags hidden`, by `sys/stat.h`.
+    const UF_HIDDEN: u32 = 0x8000;
+    path.symlink_metadata().is_ok_and(|found| found.st_flags() & UF_HIDDEN != 0)
+}
+
+/// Returns whether what stands at a path has the flag by which macOS hides it: no other system has one.
+#[cfg(not(target_os = "macos"))]
+pub fn is_hidden(_path: &Path) -> bool {
+    false
+}
+
+/// Returns whether a file has an extended attribute; `None` where that cannot be told.
+pub fn has_attribute(path: &Path, name: &str) -> Option<bool> {
+    #[cfg(target_vendor = "apple")]
+    const ABSENT: rustix::io::Errno = rustix::io::Errno::NOATTR;
+    #[cfg(not(target_vendor = "apple"))]
+    const ABSENT: rustix::io::Errno = rustix::io::Errno::NODATA;
+    match rustix::fs::getxattr(path, name, &mut [0_u8; 1]) {
+        Ok(_) | Err(rustix::io::Errno::RANGE) => Some(true),
+        Err(ABSENT) => Some(false),
+        Err(_) => None,
+    }
+}
+
 /// Says what stands at a path, a link not followed; `None` when nothing does.
 ///
 /// # Errors

@@ -358,16 +358,7 @@ impl Run<'_> {
 
     /// Judges what is in an environment, of which `locked` may know the wheels.
     fn judge(&self, prefix: &Prefix, parts: &mut Vec<Part>, locked: &dyn Fn(&Release) -> Option<Release>) {
-        parts.extend(prefix.parts.iter().cloned());
-        let installed = prefix.installed();
-        for set in &prefix.sets {
-            let mut part = libraries(set, &installed, &[], &prefix.gone, &self.knowledge);
-            part.took += prefix.read_in;
-            parts.push(part);
-            let same = |release: &Release| locked(release).filter(|locked| locked.version == release.version);
-            let releases = set.releases.iter().map(|release| same(release).unwrap_or_else(|| release.clone()));
-            parts.push(known(&Set { releases: releases.collect(), ..set.clone() }, &self.knowledge));
-        }
+        parts.extend(prefix.judged(&self.knowledge, locked));
     }
 
     /// Gets the facts of all wheels that Macs take.

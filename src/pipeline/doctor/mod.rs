@@ -3,15 +3,25 @@
 //! Each part looks by itself, in a file of its own, and never fails: what it cannot see it says in [`Facts::unseen`]. Nothing is
 //! run that belongs to somebody else, no Python above all, unless [`Look::full`] asks for it.
 
+mod environments;
 mod folders;
+mod glance;
+mod homebrews;
+mod installed;
+mod libraries;
 mod machine;
 mod measure;
 mod memory;
 mod metal;
 mod network;
+mod path;
 mod plist;
+mod project;
+mod proof;
+mod pythons;
 mod redact;
 mod shell;
+mod started;
 mod tools;
 
 use std::path::{Path, PathBuf};
@@ -73,7 +83,20 @@ pub fn gather(look: &Look<'_>) -> Facts {
         source: "seen".to_owned(),
         ..Facts::default()
     };
-    let parts = [machine::machine, memory::memory, tools::tools, shell::shell, folders::folders, network::network];
+    let parts = [
+        machine::machine,
+        memory::memory,
+        tools::tools,
+        shell::shell,
+        path::gather,
+        project::gather,
+        environments::gather,
+        pythons::gather,
+        homebrews::gather,
+        folders::folders,
+        network::network,
+        proof::gather,
+    ];
     std::thread::scope(|scope| {
         // Another process is waited for: the rest goes on meanwhile.
         let metal = scope.spawn(|| metal::metal(look));

@@ -1,5 +1,6 @@
 //! What `macml doctor` says of recorded and made machines: through the library, from facts.
 
+mod gather;
 mod measure;
 mod metal;
 mod reports;

@@ -13,6 +13,7 @@
 
 mod commands;
 mod form;
+mod head;
 mod imports;
 mod markers;
 mod pjrt;
@@ -26,6 +27,7 @@ use std::ops::Range;
 use form::{Form, Found, LONGEST_PREFIX};
 
 pub use form::may_be;
+pub use head::{Head, head};
 
 use super::exports::Trie;
 use super::image::{Image, Signature, Slice, Unloadable};

@@ -34,24 +34,24 @@ const LARGEST: u64 = 256 << 20;
 
 /// What conda noted in a prefix.
 #[derive(Debug, Default)]
-pub(super) struct Conda {
+pub(in crate::pipeline) struct Conda {
     /// Its packages, by name.
-    pub(super) packages: Vec<Package>,
+    pub(in crate::pipeline) packages: Vec<Package>,
     /// Notes that cannot be read, and why.
-    pub(super) failed: Vec<(String, String)>,
+    pub(in crate::pipeline) failed: Vec<(String, String)>,
     /// The place of the package that brought a path.
     owners: BTreeMap<String, usize>,
 }
 
 /// A package of conda's.
 #[derive(Debug)]
-pub(super) struct Package {
+pub(in crate::pipeline) struct Package {
     /// Its name there, which may be that of no distribution.
-    pub(super) name: String,
+    pub(in crate::pipeline) name: String,
     /// Its version there.
-    pub(super) version: String,
+    pub(in crate::pipeline) version: String,
     /// The names of what it depends on.
-    pub(super) depends: BTreeSet<String>,
+    pub(in crate::pipeline) depends: BTreeSet<String>,
     /// What it brought.
     files: Vec<File>,
     /// When that was noted, which is done last.
@@ -112,7 +112,7 @@ impl From<Noted> for File {
 }
 
 /// Reads conda's notes; empty where it made no prefix.
-pub(super) fn read(tree: &Tree) -> Result<Conda, FsError> {
+pub(in crate::pipeline) fn read(tree: &Tree) -> Result<Conda, FsError> {
     let folder = tree.root.join(FOLDER);
     let names: Vec<String> = fs::names(&folder)?.into_iter().filter(|name| name.ends_with(".json")).collect();
     let read = parallel::map(&names, tree::workers(), |name| package(tree, name).map_err(|why| (name.clone(), why)));
@@ -152,12 +152,12 @@ fn package(tree: &Tree, name: &str) -> Result<Package, String> {
 
 impl Conda {
     /// Returns the place of the package that brought a path.
-    pub(super) fn owner(&self, path: &str) -> Option<usize> {
+    pub(in crate::pipeline) fn owner(&self, path: &str) -> Option<usize> {
         self.owners.get(path).copied()
     }
 
     /// Returns the place of the package that brought a distribution, as long as it is that distribution that is there.
-    pub(super) fn brought(&self, distribution: &Distribution) -> Option<usize> {
+    pub(in crate::pipeline) fn brought(&self, distribution: &Distribution) -> Option<usize> {
         let metadata = ["METADATA", "PKG-INFO"].iter().find_map(|file| {
             let path = format!("{}/{file}", distribution.folder);
             self.owner(&path)
@@ -199,6 +199,11 @@ impl Conda {
 }
 
 impl Package {
+    /// Lists what it brought, but for what is compiled of it.
+    pub(in crate::pipeline) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| file.path.as_str()).filter(|path| !path.ends_with(".pyc"))
+    }
+
     /// Returns its name as one that a distribution might have.
     pub(super) fn package_name(&self) -> Option<PackageName> {
         self.name.trim_matches('_').parse().ok()

@@ -17,31 +17,34 @@ use crate::sys::tree;
 /// The longest of their small files that is read.
 const LONGEST: u64 = 1 << 20;
 
+/// The longest RECORD that is read: 100,000 files have 10 MB.
+const LONGEST_RECORD: u64 = 256 << 20;
+
 /// A distribution.
 #[derive(Debug)]
-pub(super) struct Distribution {
+pub(in crate::pipeline) struct Distribution {
     /// Its folder of metadata, from the root.
-    pub(super) folder: String,
+    pub(in crate::pipeline) folder: String,
     /// Its name.
-    pub(super) name: PackageName,
+    pub(in crate::pipeline) name: PackageName,
     /// Its version as the folder is named.
-    pub(super) text: String,
+    pub(in crate::pipeline) text: String,
     /// The same, where it is one.
-    pub(super) version: Option<Version>,
+    pub(in crate::pipeline) version: Option<Version>,
     /// What RECORD says; `None` where there is none that can be read. Paths are from the root; those outside are left out.
-    pub(super) record: Option<Vec<Recorded>>,
+    pub(in crate::pipeline) record: Option<Vec<Recorded>>,
     /// Whether what it is by is the older `.egg-info`, which never has a RECORD.
-    pub(super) egg: bool,
+    pub(in crate::pipeline) egg: bool,
     /// The tags of its wheel.
-    pub(super) tags: Vec<String>,
+    pub(in crate::pipeline) tags: Vec<String>,
     /// The folder that it is worked on in, where it was installed so.
-    pub(super) editable: Option<String>,
-    /// Whether uv installed it.
-    pub(super) by_uv: bool,
+    pub(in crate::pipeline) editable: Option<String>,
+    /// Who installed it, where that was noted.
+    pub(in crate::pipeline) installer: Option<String>,
 }
 
 /// Reads them, in the order of their folders.
-pub(super) fn read(tree: &Tree) -> Result<Vec<Distribution>, FsError> {
+pub(in crate::pipeline) fn read(tree: &Tree) -> Result<Vec<Distribution>, FsError> {
     let found = environment::distribution_folders(&tree.root.join(&tree.site))?;
     let read = |(entry, package): &(String, environment::Package)| {
         let name = package.name.parse().ok()?;
@@ -56,15 +59,15 @@ pub(super) fn read(tree: &Tree) -> Result<Vec<Distribution>, FsError> {
         let small = |file: &str| small(tree, &format!("{folder}/{file}"));
         let tags = small("WHEEL").map(|bytes| tags(&String::from_utf8_lossy(&bytes))).unwrap_or_default();
         let editable = small("direct_url.json").and_then(|bytes| editable(&bytes));
-        let by_uv = small("INSTALLER").is_some_and(|text| text.trim_ascii() == b"uv");
+        let installer = small("INSTALLER").map(|text| String::from_utf8_lossy(text.trim_ascii()).into_owned());
         let record = record(tree, &folder);
-        Some(Distribution { folder, name, text, version, record, egg, tags, editable, by_uv })
+        Some(Distribution { folder, name, text, version, record, egg, tags, editable, installer })
     };
     Ok(parallel::map(&found, tree::workers(), read).into_iter().flatten().collect())
 }
 
 /// Reads a small file of a tree; `None` for whatever is none.
-pub(super) fn small(tree: &Tree, path: &str) -> Option<Vec<u8>> {
+pub(in crate::pipeline) fn small(tree: &Tree, path: &str) -> Option<Vec<u8>> {
     let path = tree.root.join(path);
     match fs::kind(&path) {
         // A pipe would be waited for.
@@ -75,10 +78,7 @@ pub(super) fn small(tree: &Tree, path: &str) -> Option<Vec<u8>> {
 
 fn record(tree: &Tree, folder: &str) -> Option<Vec<Recorded>> {
     let path = tree.root.join(folder).join("RECORD");
-    if fs::kind(&path).ok()?? != fs::Kind::File {
-        return None;
-    }
-    let rows = install::recorded(&fs::read_bytes(&path).ok()??)?;
+    let rows = install::recorded(&fs::read_plain(&path, LONGEST_RECORD).ok()??)?;
     let inside = |row: Recorded| Some(Recorded { path: install::from_root(&tree.site, &row.path)?, ..row });
     Some(rows.into_iter().filter_map(inside).collect())
 }
@@ -138,7 +138,7 @@ mod tests {
                 egg: false,
                 tags: tags.iter().map(ToString::to_string).collect(),
                 editable: None,
-                by_uv: false,
+                installer: None,
             };
             one.wheel().map(|wheel| wheel.to_string())
         };

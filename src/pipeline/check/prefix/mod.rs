@@ -10,9 +10,9 @@
 //! Which wheel a distribution came from nobody keeps: RECORD is taken at its word, in a prefix of conda's its own notes.
 //! Nothing below the folder is run, and nothing outside of it is read but the head of the interpreter that it leads to.
 
-mod conda;
+pub(in crate::pipeline) mod conda;
 mod images;
-mod installed;
+pub(in crate::pipeline) mod installed;
 mod interpreter;
 mod recorded;
 mod told;
@@ -33,6 +33,7 @@ use crate::environment::Stamp;
 use crate::host::Host;
 use crate::host::Processor;
 use crate::knowledge::Circumstances;
+use crate::knowledge::Knowledge;
 use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::pep::WheelName;
@@ -42,6 +43,8 @@ use crate::target::MacosVersion;
 use crate::target::Platform;
 use crate::target::PythonMinor;
 
+use super::known::known;
+use super::libraries::libraries;
 use super::part::Because;
 use super::part::Level;
 use super::part::Of;
@@ -93,6 +96,21 @@ impl Prefix {
     /// Returns what rules look at.
     pub fn installed(&self) -> Vec<Installed<'_>> {
         self.distributions.iter().map(Distribution::installed).collect()
+    }
+
+    /// Judges what is in it, after what came of it so far; `locked` may know the wheels of its releases.
+    pub fn judged(&self, knowledge: &Knowledge, locked: &dyn Fn(&Release) -> Option<Release>) -> Vec<Part> {
+        let mut parts = self.parts.clone();
+        let installed = self.installed();
+        for set in &self.sets {
+            let mut part = libraries(set, &installed, &[], &self.gone, knowledge);
+            part.took += self.read_in;
+            parts.push(part);
+            let same = |release: &Release| locked(release).filter(|locked| locked.version == release.version);
+            let releases = set.releases.iter().map(|release| same(release).unwrap_or_else(|| release.clone()));
+            parts.push(known(&Set { releases: releases.collect(), ..set.clone() }, knowledge));
+        }
+        parts
     }
 }
 
@@ -178,8 +196,8 @@ pub fn prefix(
     trees.into_iter().map(|tree| one(root, tree, declared, asked, here, level, wanted)).collect()
 }
 
-/// Finds what there is in a folder.
-fn trees(root: &Path) -> Result<Vec<Tree>, Error> {
+/// Finds what there is in a folder: one for each Python that it has packages of.
+pub(in crate::pipeline) fn trees(root: &Path) -> Result<Vec<Tree>, Error> {
     if fs::kind(root)?.is_none() {
         return Err(Error::Absent(root.to_owned()));
     }

@@ -169,9 +169,9 @@ fn whose(env: &Env<'_>, one: &Distribution) -> Whose {
 /// Returns the command that installs a distribution again. Environments that uv made have no pip, which would then be that
 /// of another Python.
 fn reinstalls(env: &Env<'_>, one: &Distribution) -> String {
-    match one.by_uv {
-        true => format!("uv pip install --python {} --reinstall", word(&env.tree.root)),
-        false => PIP.to_owned(),
+    match one.installer.as_deref() {
+        Some("uv") => format!("uv pip install --python {} --reinstall", word(&env.tree.root)),
+        _ => PIP.to_owned(),
     }
 }
 
