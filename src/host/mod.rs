@@ -51,6 +51,12 @@ pub enum Process {
     Translated,
 }
 
+/// Writes an amount of memory as a manifest does.
+pub fn gigabytes(bytes: u64) -> String {
+    let gigabytes = bytes as f64 / f64::from(1_u32 << 30);
+    if gigabytes.fract() < 0.05 { format!("{gigabytes:.0} GB") } else { format!("{gigabytes:.1} GB") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,7 +17,6 @@ use crate::target::PythonMinor;
 
 use super::Knowledge;
 use super::Rule;
-use super::rule::Force;
 use super::rule::Says;
 
 /// The lowest Mac, and what it must do.
@@ -201,14 +200,9 @@ impl Says {
 impl Circumstances {
     /// Returns whether a rule binds here, if it is about a release at all.
     pub fn binds(&self, rule: &Rule) -> bool {
-        let force = match rule.force() {
-            Force::Always => true,
-            Force::GpuRequired => self.gpu == Gpu::Required,
-            Force::Never => false,
-        };
         let chips = rule.chips.is_empty()
             || (self.generation()..=Chip::NEWEST_GENERATION).all(|generation| rule.chips.contains(&generation));
-        force && chips && (rule.macos.is_any() || rule.macos.contains(&self.macos.version()))
+        self.is_forced(rule) && chips && (rule.macos.is_any() || rule.macos.contains(&self.macos.version()))
     }
 
     /// Returns the generation of its chip as rules know them: a later one is treated like the newest.

@@ -27,9 +27,11 @@ pub mod wheels;
 mod read;
 
 mod excused;
+mod here;
 mod in_force;
 mod judge;
 mod nearest;
+mod way_out;
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -40,6 +42,7 @@ use crate::pep::PackageName;
 use crate::pep::Version;
 
 pub use excused::Excused;
+pub use here::judge_here;
 pub(crate) use in_force::night;
 pub use in_force::{Circumstances, Demand, InForce, Side};
 pub use judge::{Hit, Judgement, Reach, judge};

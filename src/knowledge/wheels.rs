@@ -49,9 +49,17 @@ pub struct InnerTag {
 impl WheelFact {
     /// Returns whether it speaks of this wheel of a release.
     pub fn is_about(&self, name: &PackageName, version: &Version, wheel: &WheelName) -> bool {
-        self.packages.contains(name)
-            && wheel.platform_tags().any(|tag| tag == self.tag)
-            && self.versions.contains(version)
+        self.is_about_tagged(name, version, wheel.platform_tags())
+    }
+
+    /// Returns whether it speaks of a release that was installed from a wheel with these platform tags.
+    pub fn is_about_tagged<'t>(
+        &self,
+        name: &PackageName,
+        version: &Version,
+        mut platforms: impl Iterator<Item = &'t str>,
+    ) -> bool {
+        self.packages.contains(name) && platforms.any(|tag| tag == self.tag) && self.versions.contains(version)
     }
 }
 
@@ -60,7 +68,12 @@ impl InnerTag {
     /// file name does not.
     pub fn explains(&self, name: &PackageName, version: &Version, wheel: &WheelName, says: &str) -> bool {
         let build = wheel.build.as_ref().map_or(0, |(number, _)| *number);
-        self.packages.contains(name) && self.build == build && self.says == says && self.versions.contains(version)
+        self.build == build && self.explains_installed(name, version, says)
+    }
+
+    /// Returns whether it explains the platform tag of an installed release, of whose file the name is not known.
+    pub fn explains_installed(&self, name: &PackageName, version: &Version, says: &str) -> bool {
+        self.packages.contains(name) && self.says == says && self.versions.contains(version)
     }
 }
 

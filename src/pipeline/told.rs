@@ -8,18 +8,14 @@ use crate::knowledge::Hit;
 use crate::knowledge::Knowledge;
 use crate::knowledge::Reach;
 use crate::knowledge::judge;
-use crate::knowledge::rule::Evidence;
 use crate::knowledge::rule::Problem;
-use crate::knowledge::rule::Release;
 use crate::knowledge::rule::Rule;
 use crate::knowledge::rule::Says;
 use crate::manifest::model::EnvSpec;
 use crate::pep::PackageName;
 use crate::pep::Version;
-use crate::pep::WheelName;
 use crate::resolve;
 use crate::resolve::resolution::Held;
-use crate::target::MacosVersion;
 use crate::target::Platform;
 use crate::target::PythonMinor;
 
@@ -138,34 +134,7 @@ pub(super) fn lacking(hit: &Hit<'_>) -> Finding {
 /// Returns what to take of the other package, where a rule keeps its newer releases out: `` `numpy` <2.4 ``.
 fn way_out(rule: &Rule) -> Option<String> {
     let Says::Conflicts(other) = &rule.says else { return None };
-    apart(other)
-}
-
-/// Returns the releases below or above others: `` `numpy` <2.4 `` for `numpy` >=2.4; `None` where they are not simply that.
-pub(super) fn apart(release: &Release) -> Option<String> {
-    let versions = release.versions.to_string();
-    let (operator, from) = match versions.strip_prefix(">=") {
-        Some(from) => ("<", from),
-        None => (">=", versions.strip_prefix('<').filter(|from| !from.starts_with('='))?),
-    };
-    (!from.contains(',')).then(|| format!("`{}` {operator}{from}", release.name))
-}
-
-/// Finds the newest release that a wheel was read of which does on this macOS what `beside` says of another one.
-pub(super) fn last(knowledge: &Knowledge, beside: &Rule, macos: MacosVersion) -> Option<Version> {
-    let fits = |rule: &&Rule| {
-        let satisfied = matches!(&rule.says, Says::NeedsMacos(needs) if needs.contains(&macos.version()));
-        rule.package == beside.package && rule.scope == beside.scope && satisfied
-    };
-    let read = |evidence: &Evidence| match evidence {
-        Evidence::Wheel(file) => file.parse::<WheelName>().ok(),
-        Evidence::Address(_) | Evidence::Files(_) => None,
-    };
-    let versions = knowledge.about(&beside.package).filter(fits).flat_map(|rule| {
-        let wheels = rule.evidence.iter().filter_map(read).filter(|wheel| wheel.name == rule.package);
-        wheels.map(|wheel| wheel.version).filter(|version| rule.is_about(version))
-    });
-    versions.max()
+    other.apart()
 }
 
 /// Says that a rule is switched off, where it would have been about something in the set.
@@ -208,25 +177,4 @@ pub(super) fn unknown(knowledge: &Knowledge, held: &[Held], set: &BTreeMap<Packa
         findings.push(finding(Code::NewerThanKnowledge, message).noting(note));
     }
     findings
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn releases_beside_others() {
-        let check = |versions: &str, expected: Option<&str>| {
-            let release = Release { name: "numpy".parse().unwrap(), versions: versions.parse().unwrap() };
-            assert_eq!(apart(&release).as_deref(), expected, "{versions}");
-        };
-        check(">=2.4", Some("`numpy` <2.4"));
-        check("<2", Some("`numpy` >=2"));
-        // Whether there is a later one is not known.
-        check("<=1.2.0", None);
-        check(">=2.4,<3", None);
-        check("<2,>=1", None);
-        check("==1.2", None);
-        check("*", None);
-    }
 }

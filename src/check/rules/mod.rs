@@ -36,6 +36,7 @@ mod undecided;
 
 pub use case::{Case, Installed};
 pub use macos::{Minimum, minimum};
+pub use requirement::{Beside, unmet};
 pub use said::Said;
 
 /// Says everything that is to be said of a case, the worst first.

@@ -7,6 +7,8 @@
 //! Two of which wheels keep one to themselves are everyday, and a note: LightGBM and XGBoost are mostly used beside
 //! scikit-learn. So is an image that finds none, since it names no folder: numba then takes other threads.
 
+use std::collections::BTreeMap;
+
 use super::case::{Case, grouped, listed, slice};
 use super::said::Said;
 use super::{fits, outside};
@@ -14,8 +16,7 @@ use crate::check::dyld::{Judged, What};
 use crate::check::facts::Ordinal;
 use crate::diag::{Code, Finding, Severity};
 use crate::knowledge::Rule;
-use crate::knowledge::rule::Problem;
-use crate::pep::PackageName;
+use crate::pep::{PackageName, Version};
 
 /// Where `delocate` puts what it copies into a wheel: install names below it are asked for by nobody else.
 const PRIVATE: &str = "/DLC/";
@@ -144,19 +145,8 @@ fn each_its_own(case: &Case<'_>, runtimes: &[Runtime<'_>], owners: &[&PackageNam
 }
 
 /// Returns what is known of crashes between owners of runtimes.
-fn known_crash<'a>(case: &Case<'a>, owners: &[&PackageName]) -> Option<&'a Rule> {
-    owners.iter().find_map(|owner| case.knowledge.about(owner).find(|rule| is_crash(case, rule, owners)))
-}
-
-/// Whether a rule tells of crashes between owners of runtimes as they are in the set.
-fn is_crash(case: &Case<'_>, rule: &Rule, owners: &[&PackageName]) -> bool {
-    let has = |name: &PackageName| owners.contains(&name);
-    let others = rule.others();
-    rule.problem() == Some(Problem::Crash)
-        && has(&rule.package)
-        && case.of(&rule.package).is_some_and(|one| rule.is_about(one.version))
-        && !others.is_empty()
-        && others.iter().all(|other| {
-            has(&other.name) && case.of(&other.name).is_some_and(|one| other.versions.contains(one.version))
-        })
+fn known_crash<'a>(case: &Case<'a>, owners: &[&'a PackageName]) -> Option<&'a Rule> {
+    let version = |owner: &&'a PackageName| Some((*owner, case.of(owner)?.version));
+    let set: BTreeMap<&PackageName, &Version> = owners.iter().filter_map(version).collect();
+    owners.iter().find_map(|owner| case.knowledge.about(owner).find(|rule| rule.is_crash_of(&set)))
 }

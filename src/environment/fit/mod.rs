@@ -3,7 +3,7 @@
 //! The first obstacle is the answer: who runs under Rosetta is not told of wheels too. In the order in which they can be
 //! got over: how macml was started, the machine, its macOS, the chip, and then the wheels.
 
-use crate::host::{Chip, Host, Process, Processor};
+use crate::host::{Chip, Host, Process, Processor, gigabytes};
 use crate::lock::Lockfile;
 use crate::lock::model::{LockedEnv, LockedPackage};
 use crate::lock::pick::Picker;
@@ -146,7 +146,7 @@ pub fn fit(host: &Host, lock: &Lockfile, env: &LockedEnv, memory: Option<u64>) -
     warnings.extend(judge_chip(host, &processor, env, chip)?);
     judge_wheels(host, macos, lock, env)?;
     warnings.extend(memory.filter(|asked| host.memory < *asked).map(|asked| {
-        let (has, asked) = (amount(host.memory), amount(asked));
+        let (has, asked) = (gigabytes(host.memory), gigabytes(asked));
         format!("this Mac has {has} of memory, and the project asks for {asked}")
     }));
     Ok(Fit { macos, warnings })
@@ -178,12 +178,6 @@ fn judge_wheels(host: &Host, macos: MacosVersion, lock: &Lockfile, env: &LockedE
         has: host.macos.clone(),
         needs: macos.upward().find(|later| has_one(later, package)),
     })
-}
-
-/// Writes an amount of memory as a manifest does.
-fn amount(bytes: u64) -> String {
-    let gigabytes = bytes as f64 / f64::from(1_u32 << 30);
-    if gigabytes.fract() < 0.05 { format!("{gigabytes:.0} GB") } else { format!("{gigabytes:.1} GB") }
 }
 
 #[cfg(test)]

@@ -11,21 +11,15 @@ use crate::diag::Code;
 use crate::diag::Finding;
 use crate::diag::Severity;
 use crate::knowledge::Circumstances;
-use crate::knowledge::Force;
 use crate::knowledge::Hit;
 use crate::knowledge::Judgement;
 use crate::knowledge::Knowledge;
 use crate::knowledge::Reach;
-use crate::knowledge::Rule;
 use crate::knowledge::judge;
 use crate::knowledge::night;
-use crate::knowledge::rule::Release;
-use crate::knowledge::rule::Says;
-use crate::knowledge::rule::Scope;
 use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::pipeline::told;
-use crate::target::Gpu;
 
 use super::part::Because;
 use super::part::Level;
@@ -65,16 +59,6 @@ struct Looking<'a> {
     knowledge: &'a Knowledge,
 }
 
-/// Whether a rule keeps two packages apart of which `other` says what one needs of the other: that says more.
-fn is_of_the_same_pair(rule: &Rule, other: &Rule) -> bool {
-    match (&rule.says, &other.says) {
-        (Says::Conflicts(kept_out), Says::Requires(any_of)) => {
-            other.package == kept_out.name && any_of.iter().any(|release| release.name == rule.package)
-        }
-        _ => false,
-    }
-}
-
 fn about(package: &PackageName, finding: Finding) -> Told {
     Told { finding, package: Some(package.clone()), path: None }
 }
@@ -98,10 +82,10 @@ impl Looking<'_> {
     fn condemning(&self) -> Vec<Told> {
         let Judgement { mut condemned, lacking, problems, advice } = self.judgement();
         // What counts on this very chip and not on later ones binds no floor, and this Mac all the same.
-        let binds_here = |hit: &Hit<'_>| self.is_one_mac() && hit.reach == Reach::AtFloor && self.is_forced(hit.rule);
+        let binds_here = |hit: &Hit<'_>| self.is_one_mac() && hit.reach == Reach::AtFloor && self.on.is_forced(hit.rule);
         let (here, lacking): (Vec<_>, Vec<_>) = lacking.into_iter().partition(binds_here);
         condemned.extend(here);
-        let said = |hit: &Hit<'_>| condemned.iter().any(|other| is_of_the_same_pair(hit.rule, other.rule));
+        let said = |hit: &Hit<'_>| condemned.iter().any(|other| hit.rule.is_said_better_by(other.rule));
         let condemned: Vec<&Hit<'_>> = condemned.iter().filter(|hit| !said(hit)).collect();
         let mut told: Vec<Told> = condemned.iter().map(|hit| about(&hit.rule.package, self.condemned(hit))).collect();
         let at_mac = |hit: &&Hit<'_>| hit.reach == Reach::AtFloor;
@@ -109,22 +93,13 @@ impl Looking<'_> {
         told.extend(known.filter_map(|hit| Some(about(&hit.rule.package, told::problem(hit)?))));
         let notes = lacking.iter().chain(&advice).filter(at_mac);
         told.extend(notes.map(|hit| about(&hit.rule.package, told::lacking(hit))));
-        let above = lacking.iter().filter(|hit| hit.reach == Reach::AboveFloor && self.is_forced(hit.rule));
+        let above = lacking.iter().filter(|hit| hit.reach == Reach::AboveFloor && self.on.is_forced(hit.rule));
         let above = above.filter(|_| !self.is_one_mac());
         told.extend(above.map(|hit| {
             let message = format!("on {} this set does not work: {}", hit.rule.macs(), self.statement(hit));
             about(&hit.rule.package, Finding::note(Code::KnownLimit, message).noting(hit.rule.source()))
         }));
         told
-    }
-
-    /// Whether a rule binds wherever it counts.
-    fn is_forced(&self, rule: &Rule) -> bool {
-        match rule.force() {
-            Force::Always => true,
-            Force::GpuRequired => self.on.gpu == Gpu::Required,
-            Force::Never => false,
-        }
     }
 
     fn statement(&self, hit: &Hit<'_>) -> String {
@@ -136,7 +111,7 @@ impl Looking<'_> {
             return told::condemned(hit);
         }
         let finding = self.refusal(Code::KnownConflict, &self.statement(hit)).noting(hit.rule.ground());
-        match self.way_out(hit) {
+        match self.knowledge.way_out(hit, &self.releases, self.on.macos) {
             Some(hint) => finding.hinting(hint),
             None => finding,
         }
@@ -153,64 +128,6 @@ impl Looking<'_> {
                 Finding::error(code, format!("by what is known this set does not work on macOS {mac}: {statement}"))
             }
         }
-    }
-
-    /// Says what would fit, as far as it is known.
-    fn way_out(&self, hit: &Hit<'_>) -> Option<String> {
-        let rule = hit.rule;
-        let own = Release { name: rule.package.clone(), versions: rule.versions.clone() };
-        match &rule.says {
-            Says::Requires(any_of) => {
-                let listed = |all: &[&Release]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-                let here: Vec<&Release> =
-                    any_of.iter().filter(|release| self.releases.contains_key(&release.name)).collect();
-                if !here.is_empty() {
-                    return Some(format!("take {}, or leave `{}` out", listed(&here), rule.package));
-                }
-                let all: Vec<&Release> = any_of.iter().collect();
-                let pairs = any_of.iter().find_map(|release| self.pairing(&release.name, hit));
-                let pairs = pairs.map(|pairing| format!("; {pairing}")).unwrap_or_default();
-                Some(format!("add {}{pairs}", listed(&all)))
-            }
-            Says::Conflicts(other) => {
-                let ways: Vec<String> = [&own, other].into_iter().filter_map(told::apart).collect();
-                Some(match ways.is_empty() {
-                    true => format!("leave `{}` or `{}` out", own.name, other.name),
-                    false => format!("take {}", ways.join(" or ")),
-                })
-            }
-            Says::Unusable => Some(match told::apart(&own) {
-                Some(others) => format!("take {others}"),
-                None => format!("leave `{}` out", own.name),
-            }),
-            Says::NeedsMacos(needs) => {
-                let later = format!("only Macs with macOS {needs}");
-                Some(match told::last(self.knowledge, rule, self.on.macos) {
-                    Some(last) => {
-                        let does = if rule.scope == Scope::Gpu { "use the GPU of" } else { "be for" };
-                        let (name, macos) = (&own.name, self.on.macos);
-                        format!("take `{name}` {last}, the newest known to {does} macOS {macos}; or {later}")
-                    }
-                    None => format!("take another release of `{}`, or {later}", own.name),
-                })
-            }
-            Says::NeedsPython(needs) => Some(format!("take Python {needs}")),
-            Says::Advice(_) => None,
-        }
-    }
-
-    /// Says with which releases the newest of a package to be added goes, where it does not go with the one that is there.
-    fn pairing(&self, added: &PackageName, hit: &Hit<'_>) -> Option<String> {
-        let names = |rule: &&Rule| match &rule.says {
-            Says::Requires(any_of) => any_of.iter().any(|release| release.name == hit.rule.package),
-            _ => false,
-        };
-        let about = self.knowledge.about(added).filter(|rule| rule.package == *added && rule.force() == Force::Always);
-        // Families list their releases in order.
-        let rule = about.filter(names).last()?;
-        let takes = |release: &Release| release.name == hit.rule.package && release.versions.contains(&hit.version);
-        let fits = rule.others().into_iter().any(takes);
-        (!fits).then(|| rule.statement())
     }
 
     /// Tells wheels that are for a later macOS than this one, although their file names let it in, and those whose own tags

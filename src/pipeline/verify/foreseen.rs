@@ -4,19 +4,15 @@
 use std::collections::BTreeMap;
 
 use crate::host::Host;
-use crate::host::Processor;
-use crate::knowledge::Circumstances;
 use crate::knowledge::Hit;
 use crate::knowledge::Knowledge;
-use crate::knowledge::Reach;
 use crate::knowledge::Rule;
-use crate::knowledge::judge;
+use crate::knowledge::judge_here;
 use crate::knowledge::rule::Says;
 use crate::knowledge::rule::Scope;
 use crate::pep::PackageName;
 use crate::pep::Version;
 use crate::pipeline::KnownProblem;
-use crate::pipeline::told::last;
 use crate::target::Gpu;
 use crate::target::MacosVersion;
 use crate::target::PythonMinor;
@@ -87,18 +83,14 @@ pub(super) fn foresee(
     device: Device,
     ignored: &[String],
 ) -> Foreseen {
-    let Some(macos) = MacosVersion::told_by(&host.macos) else { return Foreseen::default() };
-    // What counts on some chips only is not told where the chip has no name.
-    let (chip, named) = match host.processor() {
-        Processor::Chip(chip) => (chip, true),
-        Processor::Unnamed | Processor::Foreign => ("m1".parse().expect("it is the first chip"), false),
+    let of = (host, Gpu::Required);
+    let (Some(macos), Some(judgement)) =
+        (MacosVersion::told_by(&host.macos), judge_here(knowledge, set, python, of, ignored))
+    else {
+        return Foreseen::default();
     };
-    let on = Circumstances { macos, chip, gpu: Gpu::Required };
-    let judgement = judge(knowledge, set, python, &on, ignored);
     let gpu = |rule: &Rule| matches!(rule.scope, Scope::Gpu | Scope::GpuBf16);
-    let here = |hit: &&Hit<'_>| {
-        hit.reach == Reach::AtFloor && (named || hit.rule.chips.is_empty()) && (device == Device::Mps || !gpu(hit.rule))
-    };
+    let here = |hit: &&Hit<'_>| device == Device::Mps || !gpu(hit.rule);
     let unfit = judgement.condemned.iter().filter(here).filter(|hit| hit.rule.scope == Scope::Gpu);
     let remark = |hit: &Hit<'_>| {
         let text = format!("{} (rule `{}`)", hit.rule.reason.trim_end_matches('.'), hit.rule.id);
@@ -121,7 +113,7 @@ impl Unfit {
             version: hit.version.clone(),
             statement: rule.statement_of(&hit.version),
             reason: rule.reason.clone(),
-            last: matches!(rule.says, Says::NeedsMacos(_)).then(|| last(knowledge, rule, macos)).flatten(),
+            last: matches!(rule.says, Says::NeedsMacos(_)).then(|| knowledge.last(rule, macos)).flatten(),
             rule: rule.id.clone(),
         }
     }
