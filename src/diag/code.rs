@@ -161,7 +161,6 @@ codes! {
     LibraryShadowed "library-shadowed" "a library that is found before the environment's own";
     PythonVariables "python-variables" "variables that change what Python imports";
     WrongNumbers "wrong-numbers" "a GPU that computed wrong numbers";
-    NotVerified "not-verified" "a GPU that was not verified with this lock on this macOS";
     NoDistribution "no-distribution" "no matching distribution found";
     MpsNotBuilt "mps-not-built" "a torch without support for the GPU of a Mac";
     ExtensionMismatch "extension-mismatch" "an extension of torch for another torch";

@@ -31,7 +31,8 @@ impl Knowledge {
         match &rule.says {
             Says::Requires(any_of) => {
                 let listed = |all: &[&Release]| all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" or ");
-                let here: Vec<&Release> = any_of.iter().filter(|release| releases.contains_key(&release.name)).collect();
+                let here: Vec<&Release> =
+                    any_of.iter().filter(|release| releases.contains_key(&release.name)).collect();
                 if !here.is_empty() {
                     return Some(format!("take {}, or leave `{}` out", listed(&here), rule.package));
                 }

@@ -28,7 +28,7 @@ mod openmp;
 mod order;
 mod outside;
 mod pjrt;
-mod requirement;
+pub mod requirement;
 mod said;
 mod signature;
 mod symbol;

@@ -9,6 +9,7 @@ use crate::knowledge::Knowledge;
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     found.extend(facts.environments.iter().filter_map(gone));
+    found.extend(facts.environments.iter().filter_map(apples));
     let mut told: Vec<&str> = Vec::new();
     for one in used(facts) {
         let Some(python) = known(facts, one.path).filter(|python| !told.contains(&python.resolved.as_str())) else {
@@ -50,6 +51,21 @@ fn gone(environment: &Environment) -> Option<Diagnosis> {
     };
     let diagnosis = Diagnosis::error(Code::InterpreterGone, Subject::Environment, seen, why);
     Some(diagnosis.remedy("build it anew with a Python that is there").command("macml sync"))
+}
+
+/// An environment on the Python of Apple's tools.
+fn apples(environment: &Environment) -> Option<Diagnosis> {
+    const PLACES: [&str; 3] = ["/Library/Developer/CommandLineTools/", "/Applications/Xcode", "/usr/bin/python3"];
+    let python = environment.python_resolved.as_deref().filter(|_| environment.there)?;
+    let linux =
+        python == "/usr/bin/python3" && !environment.home.as_deref().is_some_and(|home| home.contains("Developer"));
+    if linux || !PLACES.iter().any(|place| python.starts_with(place)) || python.starts_with("/usr/bin/python3.") {
+        return None;
+    }
+    let seen = format!("environment `{}` stands on the Python of Apple's tools, `{python}`", environment.folder);
+    let why = "Apple replaces it with the tools, it is old, and most current frameworks have no wheel for it";
+    let diagnosis = Diagnosis::warning(Code::ApplePython, Subject::Pythons, seen, why);
+    Some(diagnosis.remedy("take another Python, and build the environment anew").command("macml python list"))
 }
 
 /// A Python that the system ends at once.

@@ -2,11 +2,17 @@
 
 mod compiler;
 mod disk;
+mod gpu;
+mod installed;
 mod interpreter;
 mod mac;
+mod memory;
 mod network;
+mod openmp;
 mod path;
+mod project;
 mod python;
+mod releases;
 mod rosetta;
 mod variables;
 
@@ -27,6 +33,12 @@ const RULES: &[Rule] = &[
     compiler::findings,
     disk::findings,
     network::findings,
+    project::findings,
+    gpu::findings,
+    memory::findings,
+    installed::findings,
+    releases::findings,
+    openmp::findings,
 ];
 
 /// Says everything that is to be said of some facts, the worst first and each section together.

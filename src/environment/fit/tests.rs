@@ -134,7 +134,7 @@ fn warnings() {
         |memory| decide_in(LOCK, Platform::MacosArm64, &host("Apple M2", "15.0"), Some(memory)).unwrap().warnings;
     assert_eq!(with(16 << 30), [""; 0]);
     assert_eq!(with(24 << 30), ["this Mac has 16 GB of memory, and the project asks for 24 GB"]);
-    assert_eq!((amount(7 << 30), amount(7_680 << 20)), ("7 GB".to_owned(), "7.5 GB".to_owned()));
+    assert_eq!((gigabytes(7 << 30), gigabytes(7_680 << 20)), ("7 GB".to_owned(), "7.5 GB".to_owned()));
 }
 
 #[test]

@@ -82,7 +82,8 @@ impl Looking<'_> {
     fn condemning(&self) -> Vec<Told> {
         let Judgement { mut condemned, lacking, problems, advice } = self.judgement();
         // What counts on this very chip and not on later ones binds no floor, and this Mac all the same.
-        let binds_here = |hit: &Hit<'_>| self.is_one_mac() && hit.reach == Reach::AtFloor && self.on.is_forced(hit.rule);
+        let binds_here =
+            |hit: &Hit<'_>| self.is_one_mac() && hit.reach == Reach::AtFloor && self.on.is_forced(hit.rule);
         let (here, lacking): (Vec<_>, Vec<_>) = lacking.into_iter().partition(binds_here);
         condemned.extend(here);
         let said = |hit: &Hit<'_>| condemned.iter().any(|other| hit.rule.is_said_better_by(other.rule));

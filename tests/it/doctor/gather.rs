@@ -108,7 +108,7 @@ impl Mac {
             r#"{"cpu": "Apple M3", "macos": "15.6.1", "process": "native", "memory": 17179869184}"#,
         )
         .unwrap();
-        gather(&Look {
+        let facts = gather(&Look {
             env: &env,
             root: &root,
             host: Some(&host),
@@ -118,7 +118,11 @@ impl Mac {
             cache: None,
             config: None,
             full: self.full,
-        })
+        });
+        // Home is `~` in what is written; here it is one of the folders that were laid out.
+        let home = format!("{}/", self.text("home"));
+        let text = serde_json::to_string(&facts).unwrap();
+        serde_json::from_str(&text.replace("~/", &home)).unwrap()
     }
 }
 

@@ -258,6 +258,7 @@ const HOMES: [(&str, &[&str]); 27] = [
             "src/lock/",
             "src/index/user_config.rs",
             "src/index/foreign.rs",
+            "src/explain/",
             "src/knowledge/",
             "src/bin/macml/",
         ],
