@@ -21,8 +21,8 @@ fn variable<'f>(facts: &'f Facts, name: &str) -> Option<(&'f str, String)> {
         return Some((one.value.as_str(), "the shell".to_owned()));
     }
     let declared = facts.project.iter().flat_map(|project| &project.declared);
-    let all = declared.flat_map(|one| one.run_env.iter().map(|variable| (one.env.as_str(), variable)));
-    let (env, variable) = all.filter(|(_, one)| one.name == name).next()?;
+    let mut all = declared.flat_map(|one| one.run_env.iter().map(|variable| (one.env.as_str(), variable)));
+    let (env, variable) = all.find(|(_, one)| one.name == name)?;
     Some((variable.value.as_str(), format!("`[run.env]` of environment `{env}`")))
 }
 

@@ -84,7 +84,7 @@ impl Mac {
         let mut rows = format!("{info}/RECORD,,\n{info}/METADATA,,\n{info}/WHEEL,,\n{info}/INSTALLER,,\n");
         for (path, bytes) in files {
             self.write(&format!("{folder}/{SITE}/{path}"), bytes);
-            rows += &format!("{path},,{}\n", bytes.len());
+            rows.extend([path, ",,", &bytes.len().to_string(), "\n"]);
         }
         rows.extend(recorded.iter().map(|path| format!("{path},,\n")));
         let (plain, version) = name.split_once('-').unwrap();
