@@ -18,7 +18,7 @@ use crate::uv_agreement::install_uv;
 const FILES: [&str; 2] = ["README.md", "README.zh-CN.md"];
 
 /// The commands that are shown, by the name of their transcript, as words after `macml`.
-const SHOWN: [(&str, &str); 14] = [
+const SHOWN: [(&str, &str); 16] = [
     (UV, "check --lock uv.lock --macos 14.0 --wheels"),
     ("lock", "lock"),
     ("tensorflow", "-C examples/tensorflow lock"),
@@ -32,6 +32,8 @@ const SHOWN: [(&str, &str); 14] = [
     (VERIFY, "verify --prefix torch --device cpu --native --python"),
     ("ops", "ops linalg_svd linalg_eig"),
     ("ops-compare", "ops --torch 2.13.0 --compare 2.15.0"),
+    ("explain", "explain --no-project examples/errors/nms.txt"),
+    ("doctor", "doctor --host examples/errors/a-mac.json"),
     ("check", "check --target target/mlx-for-mac --full"),
 ];
 
