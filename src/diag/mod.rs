@@ -1,5 +1,7 @@
 //! What we tell people, as data. The binary lays it out.
 
+mod named;
+
 pub mod code;
 pub mod page;
 pub mod source;

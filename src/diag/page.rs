@@ -5,6 +5,7 @@
 //! the order in which to look.
 
 use super::code::Code;
+use super::named::named;
 
 /// A language that pages are written in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,52 +21,19 @@ impl Language {
     pub const ALL: [Self; 2] = [Self::English, Self::Chinese];
 }
 
-macro_rules! topics {
-    ($($variant:ident $text:literal $title:literal;)*) => {
-        /// Something that people come with before there is an error text.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum Topic {
-            $(#[doc = $title] $variant,)*
-        }
-
-        impl Topic {
-            /// Every topic.
-            pub const ALL: &[Self] = &[$(Self::$variant,)*];
-
-            /// Returns the name, as typed.
-            pub fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)*
-                }
-            }
-
-            /// Returns one line on what it is about.
-            pub fn title(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $title,)*
-                }
-            }
-
-            /// Returns its page.
-            pub fn page(self, language: Language) -> &'static str {
-                match (self, language) {
-                    $((Self::$variant, Language::English) => include_str!(concat!("pages/en/", $text, ".md")),
-                    (Self::$variant, Language::Chinese) => include_str!(concat!("pages/zh/", $text, ".md")),)*
-                }
-            }
-        }
-    };
-}
-
-topics! {
-    Slow "slow" "training or inference that is slow";
-    Nan "nan" "a loss that becomes NaN";
-    Freeze "freeze" "a Mac that freezes, or a program that hangs";
-    CpuOnly "cpu-only" "work that runs on the CPU";
-    Upgrade "upgrade" "another macOS, torch or Python";
-    Memory "memory" "memory, and what to do when it is short";
-    DataLoading "data-loading" "data that comes too slowly";
-    Nightly "nightly" "nightly builds";
+named! {
+    /// Something that people come with before there is an error text.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub enum Topic {
+        Slow "slow" "training or inference that is slow";
+        Nan "nan" "a loss that becomes NaN";
+        Freeze "freeze" "a Mac that freezes, or a program that hangs";
+        CpuOnly "cpu-only" "work that runs on the CPU";
+        Upgrade "upgrade" "another macOS, torch or Python";
+        Memory "memory" "memory, and what to do when it is short";
+        DataLoading "data-loading" "data that comes too slowly";
+        Nightly "nightly" "nightly builds";
+    }
 }
 
 /// A page, by what it is about.

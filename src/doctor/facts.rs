@@ -112,6 +112,14 @@ pub struct MetalDevice {
     pub working_set: Option<u64>,
 }
 
+impl MetalDevice {
+    /// Returns how many bytes torch takes at most where nothing else is said: 1.7 times what Metal recommends,
+    /// <https://docs.pytorch.org/docs/stable/mps_environment_variables.html>.
+    pub fn torch_limit(&self) -> Option<u64> {
+        self.working_set.map(|bytes| bytes / 10 * 17)
+    }
+}
+
 /// Memory, in bytes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -167,6 +175,13 @@ pub struct Shell {
     pub variables: Vec<Variable>,
     /// What the files of shells set up that counts here.
     pub files: Vec<ShellFile>,
+}
+
+impl Shell {
+    /// Returns the value of a variable that counts.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.variables.iter().find(|one| one.name == name).map(|one| one.value.as_str())
+    }
 }
 
 /// A variable.
@@ -389,6 +404,13 @@ pub struct Environment {
     pub libraries: Vec<Library>,
     /// What the proof that its libraries load said: with `--full` only.
     pub proof: Option<Vec<Proved>>,
+}
+
+impl Environment {
+    /// Returns the name that a project has for it; `None` where it is no project's.
+    pub fn of_project(&self) -> Option<&str> {
+        self.roles.iter().find_map(|role| role.strip_prefix("project "))
+    }
 }
 
 /// A distribution that is installed.

@@ -131,8 +131,6 @@ fn machine(facts: &Facts) -> Vec<String> {
     lines
 }
 
-/// torch's own limit is 1.7 times what Metal recommends:
-/// <https://docs.pytorch.org/docs/stable/mps_environment_variables.html>.
 fn gpu(facts: &Facts) -> Vec<String> {
     let mut lines = Vec::new();
     let Some(metal) = &facts.metal else { return lines };
@@ -140,9 +138,8 @@ fn gpu(facts: &Facts) -> Vec<String> {
         lines.push("Metal lists no device".to_owned());
     }
     for device in &metal.devices {
-        let recommended = device
-            .working_set
-            .map(|bytes| format!(", {} recommended, torch stops at {}", gigabytes(bytes), gigabytes(bytes / 10 * 17)));
+        let told = |(bytes, limit)| format!(", {} recommended, torch stops at {}", gigabytes(bytes), gigabytes(limit));
+        let recommended = device.working_set.zip(device.torch_limit()).map(told);
         lines.push(format!("Metal: {}{}", device.name, recommended.unwrap_or_default()));
     }
     let records = facts.project.iter().flat_map(|project| &project.records).filter(|one| one.of == "verify");

@@ -52,9 +52,9 @@ pub(super) fn judge(
     memory(found, facts, &mut explanation);
     if let Some(facts) = facts {
         device(found, facts, knowledge, &mut explanation);
-        killed(found, facts, &mut explanation);
-        pair(found, facts, knowledge, &mut explanation);
-        distribution(found, facts, &mut explanation);
+        killed(facts, &mut explanation);
+        pair(facts, &mut explanation);
+        distribution(facts, &mut explanation);
     }
     explanation
 }
@@ -141,7 +141,7 @@ fn needed_macos(torch: &str, macos: &str, knowledge: &Knowledge) -> Option<Strin
 }
 
 /// What the system had against a process.
-fn killed(_found: &Found<'_>, facts: &Facts, explanation: &mut Explanation) {
+fn killed(facts: &Facts, explanation: &mut Explanation) {
     if explanation.code != Code::Killed {
         return;
     }
@@ -155,7 +155,7 @@ fn killed(_found: &Found<'_>, facts: &Facts, explanation: &mut Explanation) {
 }
 
 /// Which releases are installed that do not belong together.
-fn pair(_found: &Found<'_>, facts: &Facts, _knowledge: &Knowledge, explanation: &mut Explanation) {
+fn pair(facts: &Facts, explanation: &mut Explanation) {
     let names: &[&str] = match explanation.code {
         Code::KnownConflict => &["tensorflow", "tensorflow-metal"],
         Code::ExtensionMismatch => &["torch", "torchvision", "torchaudio"],
@@ -169,7 +169,7 @@ fn pair(_found: &Found<'_>, facts: &Facts, _knowledge: &Knowledge, explanation: 
 }
 
 /// Whether the Python that asked is one for Intel.
-fn distribution(_found: &Found<'_>, facts: &Facts, explanation: &mut Explanation) {
+fn distribution(facts: &Facts, explanation: &mut Explanation) {
     if explanation.code != Code::NoDistribution {
         return;
     }

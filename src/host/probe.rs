@@ -55,8 +55,8 @@ fn read(
         let absent = || ProbeError { name, cause: io::ErrorKind::NotFound.into() };
         optional(name)?.ok_or_else(absent)
     };
-    let cpu = text(&needed("machdep.cpu.brand_string")?);
-    let mut macos = text(&needed("kern.osproductversion")?);
+    let cpu = mac::text(&needed("machdep.cpu.brand_string")?);
+    let mut macos = mac::text(&needed("kern.osproductversion")?);
     let memory = number("hw.memsize", &needed("hw.memsize")?)?;
     let flag = |name, bytes: Option<Vec<u8>>| bytes.map(|bytes| Ok(number(name, &bytes)? != 0)).transpose();
     let translated = flag("sysctl.proc_translated", optional("sysctl.proc_translated")?)?.unwrap_or(false);
@@ -92,17 +92,9 @@ fn true_version() -> io::Result<Option<String>> {
     Ok(plist.as_deref().and_then(product_version))
 }
 
-/// Reads a text as C has it.
-fn text(bytes: &[u8]) -> String {
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).trim().to_owned()
-}
-
 /// Reads a number of either of the sizes that sysctl has.
 fn number(name: &'static str, bytes: &[u8]) -> Result<u64, ProbeError> {
-    let small = || bytes.try_into().ok().map(|bytes| u64::from(u32::from_ne_bytes(bytes)));
-    let big = || bytes.try_into().ok().map(u64::from_ne_bytes);
-    small().or_else(big).ok_or_else(|| ProbeError { name, cause: io::ErrorKind::InvalidData.into() })
+    mac::number(bytes).ok_or_else(|| ProbeError { name, cause: io::ErrorKind::InvalidData.into() })
 }
 
 #[cfg(test)]

@@ -173,7 +173,7 @@ const FRAMEWORK: &str = "Library/Frameworks/Python.framework/Versions";
 
 fn homebrew(machine: &Machine) -> Found {
     let mut found = Found::new();
-    for opt in prefixes(machine).iter().map(|prefix| prefix.join("opt")) {
+    for opt in machine.homebrews().iter().map(|prefix| prefix.join("opt")) {
         let formulae = names(&opt).into_iter().filter_map(|formula| {
             let minor = number(formula.strip_prefix("python@3.")?)?;
             Some((minor, formula))
@@ -184,14 +184,6 @@ fn homebrew(machine: &Machine) -> Found {
         found.extend(formulae.iter().map(|formula| (path(formula), Origin::Homebrew)));
     }
     found
-}
-
-/// Lists the folders that Homebrew may live in: its own for Apple Silicon, where the user says, and its own for Intel.
-pub(super) fn prefixes(machine: &Machine) -> Vec<PathBuf> {
-    let mut prefixes = vec![machine.at("opt/homebrew")];
-    prefixes.extend(machine.homebrew.clone());
-    prefixes.push(machine.at("usr/local"));
-    prefixes
 }
 
 fn pyenv(machine: &Machine) -> Found {
@@ -228,7 +220,7 @@ fn conda(machine: &Machine) -> Found {
     bases.extend(machine.home.iter().flat_map(|home| KINDS.map(|kind| home.join(kind))));
     bases.extend(machine.home.iter().map(|home| home.join("opt/anaconda3")));
     bases.extend(["opt/miniforge3", "opt/miniconda3", "opt/anaconda3", "opt/conda"].map(|place| machine.at(place)));
-    for brew in prefixes(machine) {
+    for brew in machine.homebrews() {
         let kinds = ["miniforge", "miniconda", "anaconda", "mambaforge"];
         bases.extend(kinds.map(|kind| brew.join("Caskroom").join(kind).join("base")));
     }
@@ -241,7 +233,7 @@ fn conda(machine: &Machine) -> Found {
         prefixes.push(base);
         prefixes.extend(names(&envs).iter().map(|name| envs.join(name)));
     }
-    let is_conda = |prefix: &PathBuf| is_folder(&prefix.join("conda-meta"));
+    let is_conda = |prefix: &PathBuf| fs::is_folder(&prefix.join("conda-meta"));
     let found = prefixes.iter().filter(|prefix| is_conda(prefix)).filter_map(|prefix| program(prefix));
     // Which of them are a base is found out by their place.
     found.map(|path| (path, Origin::CondaBase)).collect()
@@ -327,16 +319,16 @@ fn origin_by_place(machine: &Machine, path: &Path, resolved: &Path) -> Option<Or
         return Some(Origin::Apple);
     }
     if let Some(prefix) =
-        [path, resolved].into_iter().filter_map(prefix).find(|prefix| is_folder(&prefix.join("conda-meta")))
+        [path, resolved].into_iter().filter_map(prefix).find(|prefix| fs::is_folder(&prefix.join("conda-meta")))
     {
         let name = prefix.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let is_named = prefix.parent().and_then(Path::file_name).is_some_and(|folder| folder == "envs");
         // Conda can be installed into an environment too, which does not make that one the base.
-        let base = !is_named && is_folder(&prefix.join("condabin"));
+        let base = !is_named && fs::is_folder(&prefix.join("condabin"));
         return Some(if base { Origin::CondaBase } else { Origin::Conda(name) });
     }
     let below = |place: &Option<PathBuf>| place.as_ref().is_some_and(|place| lies_in(path, resolved, place));
-    let opt = || prefixes(machine).iter().any(|prefix| path.starts_with(prefix.join("opt")));
+    let opt = || machine.homebrews().iter().any(|prefix| path.starts_with(prefix.join("opt")));
     if in_cellar(resolved).is_some() || (mac && opt()) {
         Some(Origin::Homebrew)
     } else if below(&machine.pyenv) {
@@ -384,10 +376,6 @@ fn program(prefix: &Path) -> Option<PathBuf> {
 /// Lists a folder; what cannot be listed has nothing for us.
 fn names(folder: &Path) -> Vec<String> {
     fs::names(folder).unwrap_or_default()
-}
-
-fn is_folder(path: &Path) -> bool {
-    matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
 }
 
 /// Sorts names by the version in them, the newest first; those without one come last, in their own order.

@@ -84,6 +84,15 @@ impl Machine {
         }
     }
 
+    /// Lists the folders that Homebrew may live in: its own for Apple Silicon, where the user says, and its own for Intel.
+    pub fn homebrews(&self) -> Vec<PathBuf> {
+        let mut all = vec![self.at("opt/homebrew")];
+        all.extend(self.homebrew.clone());
+        all.push(self.at("usr/local"));
+        all.dedup();
+        all
+    }
+
     /// Returns a place of the whole machine, such as `opt/homebrew`.
     pub(super) fn at(&self, place: &str) -> PathBuf {
         self.root.join(place)

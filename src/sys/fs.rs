@@ -309,6 +309,16 @@ pub fn kind(path: &Path) -> Result<Option<Kind>, FsError> {
     }
 }
 
+/// Returns whether a folder is there; what cannot be looked at is none.
+pub fn is_folder(path: &Path) -> bool {
+    matches!(kind(path), Ok(Some(Kind::Folder)))
+}
+
+/// Returns whether a file is there; what cannot be looked at is none.
+pub fn is_file(path: &Path) -> bool {
+    matches!(kind(path), Ok(Some(Kind::File)))
+}
+
 /// Returns the size of a file; `None` when there is none.
 ///
 /// # Errors

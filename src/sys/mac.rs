@@ -11,6 +11,18 @@ pub fn value(name: &str) -> io::Result<Option<Vec<u8>>> {
     system::value(name)
 }
 
+/// Reads a text as C has it.
+pub fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).trim().to_owned()
+}
+
+/// Reads a number of either of the sizes that the kernel has; `None` for what is none.
+pub fn number(bytes: &[u8]) -> Option<u64> {
+    let small = || bytes.try_into().ok().map(|bytes| u64::from(u32::from_ne_bytes(bytes)));
+    small().or_else(|| bytes.try_into().ok().map(u64::from_ne_bytes))
+}
+
 /// What the kernel keeps of a process, a `kinfo_proc`; `None` where there is no such process.
 ///
 /// # Errors

@@ -68,7 +68,7 @@ impl Context {
         let cwd = match &args.directory {
             Some(directory) => {
                 let cwd = env.cwd().join(directory);
-                if !is_folder(&cwd) {
+                if !fs::is_folder(&cwd) {
                     return Err(no_folder(&cwd, directory));
                 }
                 cwd
@@ -80,7 +80,7 @@ impl Context {
             typed.map(|path| cwd.join(path))
         };
         let start = path(&args.project, "MACML_PROJECT").unwrap_or_else(|| cwd.clone());
-        if !is_folder(&start) {
+        if !fs::is_folder(&start) {
             return Err(no_folder(&start, &start));
         }
         let level = match (args.quiet, args.verbose) {
@@ -268,10 +268,6 @@ fn no_folder(path: &Path, shown: &Path) -> CommandError {
             .hint("name the folder that it lies in"),
         _ => CommandError::usage(format!("there is no folder `{}`", shown.display())),
     }
-}
-
-fn is_folder(path: &Path) -> bool {
-    matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
 }
 
 /// Returns whether a machine reads along.

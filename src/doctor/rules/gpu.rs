@@ -18,8 +18,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
 
 fn no_device(facts: &Facts) -> Option<Diagnosis> {
     let host = facts.machine.host.as_ref().filter(|_| super::python::is_apple_silicon(facts))?;
-    let metal = facts.metal.as_ref().filter(|metal| metal.devices.is_empty())?;
-    debug_assert!(metal.devices.is_empty());
+    facts.metal.as_ref().filter(|metal| metal.devices.is_empty())?;
     let asked = facts.environments.iter().any(|one| one.there && wants_gpu(facts, one));
     let declared =
         facts.project.iter().flat_map(|project| &project.declared).any(|one| one.gpu.as_deref() != Some("optional"));

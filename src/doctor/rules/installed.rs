@@ -39,7 +39,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
 
 /// Says how an environment gets in order again.
 fn again(environment: &Environment, diagnosis: Diagnosis) -> Diagnosis {
-    match environment.roles.iter().any(|role| role.starts_with("project ")) {
+    match environment.of_project().is_some() {
         true => diagnosis.remedy("build the environment anew").command("macml sync"),
         false => diagnosis.remedy("make the environment anew, or install that package again in it"),
     }
@@ -97,7 +97,7 @@ fn gone(environment: &Environment, one: &Distribution) -> Option<Diagnosis> {
         format!("`{first}`{more} of `{}` {} is gone from environment `{}`", one.name, one.version, environment.folder);
     let why = "RECORD names it, so that it was installed: another package was removed that owned the same path, or somebody did";
     let diagnosis = Diagnosis::error(Code::FileMissing, Subject::Environment, seen, why);
-    Some(match environment.roles.iter().any(|role| role.starts_with("project ")) {
+    Some(match environment.of_project().is_some() {
         true => diagnosis
             .remedy(format!("install `{}` again: a sync builds the environment anew", one.name))
             .command("macml sync"),
@@ -156,7 +156,7 @@ fn for_later(environment: &Environment, one: &Distribution, macos: MacosVersion)
     );
     let why = "its libraries and GPU code are built for that system and do not load on an earlier one";
     let diagnosis = Diagnosis::error(Code::LaterMacosWheel, Subject::Environment, seen, why);
-    Some(match environment.roles.iter().any(|role| role.starts_with("project ")) {
+    Some(match environment.of_project().is_some() {
         true => diagnosis
             .remedy("build the environment on this Mac: a sync takes the wheel for its macOS")
             .command("macml sync"),

@@ -1,7 +1,7 @@
 //! Memory, and variables that change what torch does with it and with operators without a kernel: bug reports R25, R26.
 
 use crate::diag::Code;
-use crate::doctor::facts::Facts;
+use crate::doctor::facts::{Facts, MetalDevice};
 use crate::doctor::{Diagnosis, Subject};
 use crate::host::gigabytes;
 use crate::knowledge::Knowledge;
@@ -16,20 +16,13 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
 }
 
 fn variable<'f>(facts: &'f Facts, name: &str) -> Option<(&'f str, String)> {
-    let shell = facts.shell.variables.iter().find(|one| one.name == name);
-    if let Some(one) = shell {
-        return Some((one.value.as_str(), "the shell".to_owned()));
+    if let Some(value) = facts.shell.variable(name) {
+        return Some((value, "the shell".to_owned()));
     }
     let declared = facts.project.iter().flat_map(|project| &project.declared);
     let mut all = declared.flat_map(|one| one.run_env.iter().map(|variable| (one.env.as_str(), variable)));
     let (env, variable) = all.find(|(_, one)| one.name == name)?;
     Some((variable.value.as_str(), format!("`[run.env]` of environment `{env}`")))
-}
-
-/// torch's limit: 1.7 times what Metal recommends, <https://docs.pytorch.org/docs/stable/mps_environment_variables.html>.
-fn limit(facts: &Facts) -> Option<String> {
-    let recommended = facts.metal.as_ref()?.devices.first()?.working_set?;
-    Some(gigabytes(recommended / 10 * 17))
 }
 
 fn unlimited(facts: &Facts) -> Option<Diagnosis> {
@@ -40,8 +33,9 @@ fn unlimited(facts: &Facts) -> Option<Diagnosis> {
     let seen = format!("PYTORCH_MPS_HIGH_WATERMARK_RATIO is `{value}` in {place}");
     let why = "torch then takes memory without any limit, and the Mac swaps until it freezes instead of an error";
     let mut diagnosis = Diagnosis::warning(Code::MemoryUnlimited, Subject::Mac, seen, why);
-    let total = facts.memory.total.map(gigabytes);
-    if let (Some(limit), Some(total)) = (limit(facts), total) {
+    let device = facts.metal.as_ref().and_then(|metal| metal.devices.first());
+    let limit = device.and_then(MetalDevice::torch_limit).map(gigabytes);
+    if let (Some(limit), Some(total)) = (limit, facts.memory.total.map(gigabytes)) {
         diagnosis = diagnosis.detail(format!("the usual limit on this Mac is {limit}, of {total} of memory"));
     }
     Some(

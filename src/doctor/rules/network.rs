@@ -9,7 +9,7 @@ use crate::knowledge::Knowledge;
 const CERTIFICATES: [&str; 4] = ["SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT"];
 
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
-    let value = |name: &str| facts.shell.variables.iter().find(|one| one.name == name).map(|one| one.value.as_str());
+    let value = |name: &str| facts.shell.variable(name);
     let mut found = Vec::new();
     for file in facts.network.certificate_files.iter().filter(|file| !file.there) {
         let names: Vec<&str> = CERTIFICATES.into_iter().filter(|name| value(name) == Some(&file.file)).collect();

@@ -10,8 +10,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     let mut found = Vec::new();
     let python = first(facts, &["python", "python3"]);
     let pip = first(facts, &["pip", "pip3"]);
-    let set = |name: &str| facts.shell.variables.iter().find(|one| one.name == name).map(|one| one.value.as_str());
-    let (venv, conda) = (set("VIRTUAL_ENV"), set("CONDA_PREFIX"));
+    let (venv, conda) = (facts.shell.variable("VIRTUAL_ENV"), facts.shell.variable("CONDA_PREFIX"));
     let apart = match (python, pip) {
         (Some((folder, python)), Some((other, pip))) if folder != other && !is_of(pip, folder, python) => {
             Some((folder, python, other, pip))

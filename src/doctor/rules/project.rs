@@ -56,8 +56,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
                 .command(format!("macml lock --macos {macos} --dry-run")),
         );
     }
-    for environment in facts.environments.iter().filter(|one| one.roles.iter().any(|role| role.starts_with("project ")))
-    {
+    for environment in facts.environments.iter().filter(|one| one.of_project().is_some()) {
         let moved = environment.standing.as_deref() == Some("moved");
         if moved {
             let seen = format!("environment `{}` was built for another folder", environment.folder);

@@ -1,6 +1,7 @@
 //! Which Python works here, as rules that several of them ask: the first on PATH, those of environments that count.
 
 use crate::doctor::facts::{Environment, Facts, Program, Python};
+use crate::environment::Shell;
 
 /// An interpreter that somebody works with, and how it came to be that one.
 pub(super) struct Used<'f> {
@@ -56,5 +57,5 @@ pub(super) fn is_apple_silicon(facts: &Facts) -> bool {
 /// Quotes a path for a shell where it has to be.
 pub(super) fn quoted(path: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@~".contains(char);
-    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+    if path.chars().all(plain) { path.to_owned() } else { Shell::Bash.quote(path) }
 }

@@ -25,7 +25,7 @@ pub(super) fn releases(environment: &Environment) -> BTreeMap<PackageName, Versi
 
 /// Whether the GPU is asked for in an environment: a project's says so, in others it is what people want.
 pub(super) fn wants_gpu(facts: &Facts, environment: &Environment) -> bool {
-    let name = environment.roles.iter().find_map(|role| role.strip_prefix("project "));
+    let name = environment.of_project();
     let declared = facts.project.iter().flat_map(|project| &project.declared);
     let gpu = name.and_then(|name| declared.clone().find(|one| one.env == name)).and_then(|one| one.gpu.as_deref());
     gpu != Some("optional")

@@ -10,19 +10,17 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     let Some(host) = facts.machine.host.as_ref().filter(|_| is_apple_silicon(facts)) else { return Vec::new() };
     let intel = used(facts).into_iter().filter(|one| is_intel(one.archs));
     let diagnoses = intel.map(|one| {
-        let (code, what) = match one.environment {
-            Some(_) => (Code::IntelEnvironment, "the Python"),
-            None => (Code::RosettaPython, "the Python"),
-        };
-        let seen =
-            format!("{what} {}, `{}`, is for Intel (`x86_64`), and this Mac has an {}", one.how, one.path, host.cpu);
+        let code = if one.environment.is_some() { Code::IntelEnvironment } else { Code::RosettaPython };
+        let seen = format!(
+            "the Python {}, `{}`, is for Intel (`x86_64`), and this Mac has an {}",
+            one.how, one.path, host.cpu
+        );
         let why = "it runs under Rosetta, is offered no wheel for Apple Silicon, and never sees the GPU";
-        let owner = known(facts, one.path).map(|python| python.origin.as_str());
-        let owner =
-            owner.filter(|origin| origin.starts_with("conda")).map(|_| "it is of a conda that was installed for Intel");
         let mut diagnosis = Diagnosis::error(code, Subject::Pythons, seen, why);
-        diagnosis.details.extend(owner.map(str::to_owned));
-        match one.environment.is_some_and(|one| one.roles.iter().any(|role| role.starts_with("project "))) {
+        if known(facts, one.path).is_some_and(|python| python.origin.starts_with("conda")) {
+            diagnosis = diagnosis.detail("it is of a conda that was installed for Intel");
+        }
+        match one.environment.is_some_and(|one| one.of_project().is_some()) {
             true => diagnosis.remedy("build it anew with a Python for Apple Silicon").command("macml sync"),
             false => diagnosis
                 .remedy("install a Python for Apple Silicon and take its environments instead")

@@ -31,7 +31,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
         );
         let why = "the environment was moved, or its path has a blank, at which the line is cut";
         let diagnosis = Diagnosis::error(Code::ShebangBroken, Subject::Environment, seen, why);
-        let own = environment.roles.iter().any(|role| role.starts_with("project "));
+        let own = environment.of_project().is_some();
         found.push(match own {
             true => diagnosis.remedy("build it anew where it is now").command("macml sync"),
             false => diagnosis

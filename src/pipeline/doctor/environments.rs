@@ -24,8 +24,6 @@ use crate::sys::tree;
 
 use super::Look;
 use super::glance;
-use super::glance::is_file;
-use super::glance::is_folder;
 use super::glance::shown;
 use super::glance::unseen;
 use super::installed;
@@ -34,6 +32,8 @@ use super::project;
 use super::pythons;
 use super::started;
 use super::started::Started;
+use crate::sys::fs::is_file;
+use crate::sys::fs::is_folder;
 
 /// How long a first line may be that macOS follows, `#!` included: `IMG_SHSIZE` of its `sys/imgact.h`.
 const LONGEST_LINE: usize = 512;

@@ -11,7 +11,7 @@ use crate::sys::fs::FsError;
 use crate::sys::tree;
 
 use super::Look;
-use super::unseen;
+use super::glance::unseen;
 
 /// Formats of which it is known that links can be made there. Of others one is made, for a moment.
 const WITH_LINKS: [&str; 8] = ["apfs", "hfs", "ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay"];
@@ -29,7 +29,7 @@ pub(super) fn folders(look: &Look<'_>, facts: &mut Facts) {
     for (of, folder) in all.into_iter().filter_map(|(of, folder)| Some((of, folder?))) {
         match one(&folder, of, look.env.home()) {
             Ok(found) => facts.folders.push(found),
-            Err(error) => unseen(facts, &format!("the folder `{}`", folder.display()), &error.cause.to_string()),
+            Err(error) => unseen(facts, format!("the folder `{}`", folder.display()), error.cause),
         }
     }
 }

@@ -62,13 +62,3 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
 pub(super) fn resolved(path: &Path) -> Option<PathBuf> {
     sys::resolve(path).ok().flatten()
 }
-
-/// Returns whether a folder is there.
-pub(super) fn is_folder(path: &Path) -> bool {
-    matches!(fs::kind(path), Ok(Some(fs::Kind::Folder)))
-}
-
-/// Returns whether a file is there.
-pub(super) fn is_file(path: &Path) -> bool {
-    matches!(fs::kind(path), Ok(Some(fs::Kind::File)))
-}

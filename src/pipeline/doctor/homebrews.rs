@@ -8,15 +8,16 @@ use crate::doctor::facts::Homebrew;
 use crate::pep::Version;
 
 use super::Look;
-use super::glance::is_file;
 use super::glance::names;
 use super::glance::resolved;
 use super::glance::shown;
+use super::pythons;
+use crate::sys::fs::is_file;
 
 /// Looks for them where they may be.
 pub(super) fn gather(look: &Look<'_>, facts: &mut Facts) {
     let mut seen: Vec<PathBuf> = Vec::new();
-    for prefix in prefixes(look) {
+    for prefix in pythons::machine(look).homebrews() {
         let Some(real) = resolved(&prefix).filter(|real| !seen.contains(real)) else { continue };
         seen.push(real);
         let brew = is_file(&prefix.join("bin/brew"));
@@ -25,15 +26,6 @@ pub(super) fn gather(look: &Look<'_>, facts: &mut Facts) {
             facts.homebrews.push(Homebrew { prefix: shown(&prefix), brew, formulae });
         }
     }
-}
-
-/// Lists the folders that a Homebrew may live in: its own for Apple Silicon, where the user says, its own for Intel.
-pub(super) fn prefixes(look: &Look<'_>) -> Vec<PathBuf> {
-    let mut all = vec![look.root.join("opt/homebrew")];
-    all.extend(look.env.get("HOMEBREW_PREFIX").map(PathBuf::from).filter(|prefix| prefix.is_absolute()));
-    all.push(look.root.join("usr/local"));
-    all.dedup();
-    all
 }
 
 /// Lists the formulae of interest, each with the version that `opt` leads to, else the newest that is there.

@@ -14,10 +14,10 @@ use crate::sys::fs::FsError;
 use crate::sys::parallel;
 use crate::sys::tree;
 
-use super::glance::is_file;
 use super::glance::names;
 use super::glance::shown;
 use super::libraries;
+use crate::sys::fs::is_file;
 
 /// How many files that are gone are named.
 const MOST_NAMED: usize = 10;

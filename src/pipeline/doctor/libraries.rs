@@ -7,11 +7,12 @@ use crate::doctor::facts::Library;
 
 use super::Look;
 use super::glance::head;
-use super::glance::is_file;
 use super::glance::names;
 use super::glance::resolved;
 use super::glance::shown;
 use super::homebrews;
+use super::pythons;
+use crate::sys::fs::is_file;
 
 /// Says what a library of interest is, by its path.
 pub(super) fn kind(path: &str) -> Option<&'static str> {
@@ -60,7 +61,7 @@ pub(super) fn outside(look: &Look<'_>) -> Vec<Library> {
         let all = look.env.get(name).unwrap_or_default().split(':').filter(|folder| !folder.is_empty());
         folders.extend(all.map(|folder| look.env.cwd().join(folder)));
     }
-    for prefix in homebrews::prefixes(look) {
+    for prefix in pythons::machine(look).homebrews() {
         folders.extend(["lib", "opt/libomp/lib", "opt/mlx/lib"].map(|inner| prefix.join(inner)));
     }
     folders.push(look.root.join("opt/local/lib/libomp"));

@@ -8,7 +8,7 @@ use crate::sys::fs;
 use crate::sys::mac;
 
 use super::Look;
-use super::unseen;
+use super::glance::unseen;
 
 /// Variables of which one is set where a CI runs us, the particular ones first.
 const CI: [&str; 15] = [
@@ -61,18 +61,12 @@ pub(super) fn machine(look: &Look<'_>, facts: &mut Facts) {
 
 /// Reads a number of the kernel, of either of its sizes.
 pub(super) fn kernel_number(name: &str) -> Option<u64> {
-    number(&mac::value(name).ok()??)
+    mac::number(&mac::value(name).ok()??)
 }
 
 fn kernel_text(name: &str) -> Option<String> {
     let bytes = mac::value(name).ok()??;
-    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-    Some(String::from_utf8_lossy(&bytes[..end]).into_owned()).filter(|text| !text.is_empty())
-}
-
-fn number(bytes: &[u8]) -> Option<u64> {
-    let small = || bytes.try_into().ok().map(|bytes| u64::from(u32::from_ne_bytes(bytes)));
-    small().or_else(|| bytes.try_into().ok().map(u64::from_ne_bytes))
+    Some(mac::text(&bytes)).filter(|text| !text.is_empty())
 }
 
 /// Returns the name of this machine, for it to vanish.
@@ -227,9 +221,9 @@ mod tests {
 
     #[test]
     fn numbers_of_the_kernel() {
-        assert_eq!(number(&7_u32.to_ne_bytes()), Some(7));
-        assert_eq!(number(&(1_u64 << 40).to_ne_bytes()), Some(1 << 40));
-        assert_eq!(number(&[1, 2, 3]), None);
+        assert_eq!(mac::number(&7_u32.to_ne_bytes()), Some(7));
+        assert_eq!(mac::number(&(1_u64 << 40).to_ne_bytes()), Some(1 << 40));
+        assert_eq!(mac::number(&[1, 2, 3]), None);
         assert_eq!(virtual_machine("processor: 0\n"), None);
         assert_eq!(virtual_machine("flags: fpu\n"), Some(false));
         assert_eq!(release("unknown"), None);

@@ -32,6 +32,8 @@ use crate::host::Host;
 use crate::index::Config;
 use crate::sys::Env;
 
+use glance::unseen;
+
 pub use measure::{TIME_TO_ANSWER, measure};
 pub use metal::{METAL_WORD, metal_answer};
 
@@ -70,11 +72,6 @@ impl Look<'_> {
     }
 }
 
-/// Notes that something could not be seen.
-fn unseen(facts: &mut Facts, what: &str, why: &str) {
-    facts.unseen.push(facts::Unseen { what: what.to_owned(), why: why.to_owned() });
-}
-
 /// Looks at everything.
 pub fn gather(look: &Look<'_>) -> Facts {
     let mut facts = Facts {
@@ -103,7 +100,7 @@ pub fn gather(look: &Look<'_>) -> Facts {
         parts.iter().for_each(|part| part(look, &mut facts));
         match metal.join() {
             Ok(Some(Ok(metal))) => facts.metal = Some(metal),
-            Ok(Some(Err(why))) => unseen(&mut facts, "the Metal devices", &why),
+            Ok(Some(Err(why))) => unseen(&mut facts, "the Metal devices", why),
             Ok(None) | Err(_) => {}
         }
     });

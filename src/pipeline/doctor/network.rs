@@ -10,8 +10,8 @@ use crate::index;
 use crate::sys::fs;
 
 use super::Look;
+use super::glance::unseen;
 use super::plist::Plist;
-use super::unseen;
 
 /// Where macOS keeps the network's settings.
 const SETTINGS: &str = "/Library/Preferences/SystemConfiguration/preferences.plist";
@@ -68,7 +68,7 @@ fn plist(look: &Look<'_>, path: &str, what: &str, facts: &mut Facts) -> Option<O
         },
         Err(error) => format!("`{path}`: {}", error.cause),
     };
-    unseen(facts, what, &why);
+    unseen(facts, what, why);
     None
 }
 

@@ -89,7 +89,7 @@ fn program(
         return Ok(Some(program));
     };
     // A folder may be entered, which is no permission to run it; and who may not run a file goes on to the next folder.
-    if !glance::is_file(&resolved) || !Identity::of(&resolved)?.is_some_and(|identity| identity.may_run()) {
+    if !fs::is_file(&resolved) || !Identity::of(&resolved)?.is_some_and(|identity| identity.may_run()) {
         return Ok(None);
     }
     program.resolved = Some(shown(&resolved));
@@ -106,7 +106,7 @@ fn program(
 fn interpreter(started: &Started, folders: &[(String, PathBuf)]) -> String {
     let Some(name) = started.of_env() else { return started.program.clone() };
     let runs = |path: &PathBuf| {
-        glance::is_file(path) && Identity::of(path).ok().flatten().is_some_and(|identity| identity.may_run())
+        fs::is_file(path) && Identity::of(path).ok().flatten().is_some_and(|identity| identity.may_run())
     };
     let found = folders.iter().map(|(_, folder)| folder.join(name)).find(runs);
     found.map_or_else(|| name.to_owned(), |path| shown(&path))

@@ -28,10 +28,10 @@ use crate::sys::tree;
 
 use super::Look;
 use super::glance;
-use super::glance::is_file;
-use super::glance::is_folder;
 use super::glance::names;
 use super::glance::shown;
+use crate::sys::fs::is_file;
+use crate::sys::fs::is_folder;
 
 /// Modules that a Python is built without where the libraries for them are missing.
 const OFTEN_MISSING: [&str; 5] = ["_lzma", "_bz2", "_ctypes", "_sqlite3", "_ssl"];
