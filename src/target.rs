@@ -269,6 +269,12 @@ impl PythonMinor {
         (Self { major: 3, minor: 15 }, 0),
     ];
 
+    /// Reads the minor of a release: 3.12 of `3.12.7`.
+    pub fn of_release(release: &str) -> Option<Self> {
+        let mut parts = release.split('.');
+        format!("{}.{}", parts.next()?, parts.next()?).parse().ok()
+    }
+
     /// Returns its first release as a version to compare with specifiers.
     pub fn version(self) -> Version {
         Version::new([self.major, self.minor, 0].map(u64::from))

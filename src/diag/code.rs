@@ -78,6 +78,7 @@ named! {
         EnvironmentForeign "environment-foreign" "an environment that macml did not make";
         EnvironmentGone "environment-gone" "a link to an environment that is not there";
         EnvironmentMoved "environment-moved" "an environment that was built for another folder";
+        EnvironmentStale "environment-stale" "an environment that is not what the lock says";
         EnvironmentPython "environment-python" "an environment with another Python than the locked one";
         PackageNotInstalled "package-not-installed" "a locked package that an environment does not have";
         PackageNotLocked "package-not-locked" "a package in an environment that is not locked";

@@ -14,6 +14,9 @@ pub struct Diagnosis {
     pub severity: Severity,
     /// The section that it belongs to.
     pub subject: Subject,
+    /// The thing that is wrong, as a line of its section names it: the folder of an environment, a program. Absent where it is
+    /// none of those.
+    pub about: Option<String>,
     /// What was seen: one lowercase sentence without a full stop, names in backticks.
     pub seen: String,
     /// Why that matters, in one sentence.
@@ -74,7 +77,14 @@ impl Diagnosis {
 
     fn new(code: Code, severity: Severity, subject: Subject, seen: String, why: String) -> Self {
         let remedy = Remedy { says: String::new(), command: None };
-        Self { code, severity, subject, seen, why, details: Vec::new(), remedy }
+        Self { code, severity, subject, about: None, seen, why, details: Vec::new(), remedy }
+    }
+
+    /// Names the thing that is wrong.
+    #[must_use]
+    pub fn about(mut self, about: impl Into<String>) -> Self {
+        self.about = Some(about.into());
+        self
     }
 
     /// Adds a sentence.

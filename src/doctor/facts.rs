@@ -42,6 +42,8 @@ pub struct Facts {
     pub homebrews: Vec<Homebrew>,
     /// The project in reach.
     pub project: Option<Project>,
+    /// Locks of other tools in the folder: `uv.lock`, `pylock.toml`, requirements files with hashes.
+    pub locks: Vec<OtherLock>,
     /// Environments: the project's, the active ones, the one that was named.
     pub environments: Vec<Environment>,
     /// Folders whose volume counts: the project, the cache, environments, temporary files.
@@ -160,6 +162,14 @@ pub struct Tools {
     pub rosetta: Option<bool>,
     /// A compiler on a system that is no macOS: its path.
     pub compiler: Option<String>,
+}
+
+impl Tools {
+    /// Returns whether nothing can be compiled on this Mac: the developer folder is empty, or there are no tools at all.
+    pub fn lacks_compiler(&self) -> bool {
+        let orphaned = self.developer_dir.is_some() && self.developer_dir_works == Some(false);
+        orphaned || (self.command_line_tools == Some(false) && self.xcodes.is_empty())
+    }
 }
 
 /// The shell and the variables that count.
@@ -313,10 +323,20 @@ pub struct Project {
     pub declared: Vec<Declared>,
     /// How macml.lock is: `missing`, `damaged`, `stale`, `current`.
     pub lock: Option<String>,
-    /// Locked packages that have no wheel and would have to be compiled: none by macml, some by other locks.
-    pub needs_compiler: Vec<String>,
     /// What was verified and measured of its environments.
     pub records: Vec<Record>,
+}
+
+/// A lock of another tool.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct OtherLock {
+    /// The file.
+    pub path: String,
+    /// Releases without a wheel for this Mac, which are built from their sources where it is installed: `pkg 1.0`. Looked
+    /// for where there is no compiler.
+    pub from_source: Vec<String>,
 }
 
 /// What a project says of one environment, for Macs.
@@ -340,6 +360,8 @@ pub struct Declared {
     pub frameworks: Vec<String>,
     /// Variables of `[run.env]`.
     pub run_env: Vec<Variable>,
+    /// Rules of the knowledge that it switches off: `ignore-rules`.
+    pub ignored: Vec<String>,
 }
 
 /// A record of `verify` or `bench`.

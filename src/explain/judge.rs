@@ -1,15 +1,16 @@
 //! What is said of a cause: its sentence with what was captured, and what the facts of a machine add or rule out.
 
+use std::collections::BTreeMap;
+
 use super::explanation::{Explanation, Matched};
 use super::find::Found;
 use crate::diag::Code;
 use crate::doctor::{Facts, Remedy};
-use crate::host::Process;
-use crate::knowledge::Knowledge;
+use crate::host::{Host, Process};
 use crate::knowledge::rule::Says;
+use crate::knowledge::{Knowledge, judge_here};
 use crate::operators::kernels::{self, Later};
-use crate::pep::PackageName;
-use crate::target::MacosVersion;
+use crate::target::{Gpu, MacosVersion, PythonMinor};
 use crate::verify;
 
 /// How much of a line is shown.
@@ -95,14 +96,16 @@ fn device(found: &Found<'_>, facts: &Facts, knowledge: &Knowledge, explanation: 
     let (macos, torch) = (&host.macos, installed(facts, "torch"));
     let translated = host.process == Process::Translated || facts.pythons.iter().any(|python| is_intel(&python.archs));
     let no_device = facts.metal.as_ref().is_some_and(|metal| metal.devices.is_empty());
-    let needed = torch.and_then(|torch| needed_macos(torch, macos, knowledge));
-    if let (Some(needed), Some(torch)) = (needed, torch) {
+    let above = torch.and_then(|torch| above(torch, host, knowledge));
+    if let (Some(above), Some(torch)) = (above, torch) {
         explanation.cause = format!(
-            "torch {torch} needs macOS {needed} for the GPU, and this Mac has {macos}; that it says {} is out of date",
-            &found.captures["said"]
+            "torch {torch} needs macOS {} for the GPU, and this Mac has {macos}; that it says {} is out of date",
+            above.needs, &found.captures["said"]
         );
-        explanation.remedy.says = format!("let macml choose a torch for macOS {macos}, or update macOS to {needed}");
-        explanation.remedy.command = Some(format!("macml lock --macos {macos} --dry-run"));
+        explanation.details.push(above.source);
+        explanation.remedy.says = above.way;
+        let project = facts.project.is_some();
+        explanation.remedy.command = project.then(|| format!("macml lock --macos {} --dry-run", above.macos));
     } else if no_device {
         explanation.code = Code::NoGpu;
         let place = match (facts.machine.sandboxed, facts.machine.virtual_machine, facts.machine.ssh) {
@@ -127,17 +130,29 @@ fn is_intel(archs: &[String]) -> bool {
     !archs.is_empty() && archs.iter().all(|arch| arch == "x86_64")
 }
 
-/// Returns the macOS that a torch needs for the GPU, where this one is below.
-fn needed_macos(torch: &str, macos: &str, knowledge: &Knowledge) -> Option<String> {
-    let version = torch.parse().ok()?;
-    let here = MacosVersion::told_by(macos)?;
-    let name: PackageName = "torch".parse().ok()?;
-    let needs = knowledge.about(&name).filter(|rule| rule.is_about(&version));
-    let needed = needs.filter_map(|rule| match &rule.says {
-        Says::NeedsMacos(needed) => Some(needed),
+/// A torch that needs a later macOS for the GPU than the one that is there.
+struct Above {
+    needs: String,
+    macos: MacosVersion,
+    way: String,
+    source: String,
+}
+
+fn above(torch: &str, host: &Host, knowledge: &Knowledge) -> Option<Above> {
+    let macos = MacosVersion::told_by(&host.macos)?;
+    let set = BTreeMap::from([("torch".parse().ok()?, torch.parse().ok()?)]);
+    // No rule on what a torch needs of macOS speaks of Pythons.
+    let (python, _) = PythonMinor::RELEASED.into_iter().next_back()?;
+    let judgement = judge_here(knowledge, &set, python, (host, Gpu::Required), &[])?;
+    judgement.condemned.iter().find_map(|hit| match &hit.rule.says {
+        Says::NeedsMacos(needs) => Some(Above {
+            needs: needs.to_string(),
+            macos,
+            way: knowledge.way_out(hit, &set, macos)?,
+            source: hit.rule.source(),
+        }),
         _ => None,
-    });
-    needed.filter(|needed| !needed.contains(&here.version())).map(ToString::to_string).next()
+    })
 }
 
 /// What the system had against a process.

@@ -226,6 +226,22 @@ impl Rule {
         format!("rule `{}`: {}", self.id, self.reason)
     }
 
+    /// Writes the reason as the rest of a sentence: without a capital that only begins it, and without a stop.
+    pub fn clause(&self) -> String {
+        /// Names that a reason may begin with, and nothing else of their form.
+        const NAMES: [&str; 6] = ["Apple", "Apple's", "TensorFlow's", "Python", "Metal", "Keras"];
+        let reason = self.reason.trim_end_matches('.');
+        let first = reason.split(' ').next().unwrap_or_default();
+        let mut chars = first.chars();
+        let begins = chars.next().filter(char::is_ascii_uppercase);
+        // `MPS`, `F.linear` and `METADATA` are names by their form.
+        let plain = chars.clone().all(|char| char.is_ascii_lowercase() || char == '-');
+        match begins.filter(|_| plain && !NAMES.contains(&first)) {
+            Some(letter) => format!("{}{}", letter.to_ascii_lowercase(), &reason[letter.len_utf8()..]),
+            None => reason.to_owned(),
+        }
+    }
+
     /// Writes where a reader who has the reason finds the rule and who says so: ``rule `id` (measured)``.
     pub fn source(&self) -> String {
         format!("rule `{}` ({})", self.id, self.confidence)
@@ -348,5 +364,25 @@ impl fmt::Display for Says {
             Self::NeedsPython(_) => "needs-python",
             Self::Advice(_) => "advice",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use crate::knowledge::Knowledge;
+
+    #[test]
+    fn reasons_go_on_with_a_sentence() {
+        let knowledge = Knowledge::built_in();
+        let clauses: Vec<String> = knowledge.rules().iter().map(super::Rule::clause).collect();
+        assert!(clauses.iter().all(|clause| !clause.ends_with('.')));
+        let upper = |word: &&str| word.starts_with(|char: char| char.is_uppercase());
+        let first: BTreeSet<&str> =
+            clauses.iter().filter_map(|clause| clause.split(' ').next()).filter(upper).collect();
+        let names = ["Apple", "Apple's", "F.linear", "METADATA", "MPS", "Python", "SAM", "TensorFlow's"];
+        assert_eq!(first, BTreeSet::from(names), "a name that is not known, or a word that is none");
+        assert!(clauses.iter().any(|clause| clause.starts_with("it takes Homebrew's")));
     }
 }

@@ -37,8 +37,15 @@ impl Knowledge {
                     return Some(format!("take {}, or leave `{}` out", listed(&here), rule.package));
                 }
                 let all: Vec<&Release> = any_of.iter().collect();
+                let fitting = any_of.iter().find_map(|release| self.fitting(&release.name, hit));
+                if let Some(fitting) = fitting {
+                    return Some(format!(
+                        "add {fitting}, the newest known to go with `{}` {}",
+                        rule.package, hit.version
+                    ));
+                }
                 let pairs = any_of.iter().find_map(|release| self.pairing(&release.name, hit));
-                let pairs = pairs.map(|pairing| format!("; {pairing}")).unwrap_or_default();
+                let pairs = pairs.map(|pairing| format!(", and what it goes with: {pairing}")).unwrap_or_default();
                 Some(format!("add {}{pairs}", listed(&all)))
             }
             Says::Conflicts(other) => {
@@ -67,18 +74,49 @@ impl Knowledge {
         }
     }
 
+    /// Returns the requirement, as an installer takes it, that keeps to the way out: `torch==2.8.0`, `numpy<2`. `None` where
+    /// nothing that could be installed is known, or that is for a person to choose.
+    pub fn requirement_out(
+        &self,
+        hit: &Hit<'_>,
+        releases: &BTreeMap<PackageName, Version>,
+        macos: MacosVersion,
+    ) -> Option<String> {
+        let rule = hit.rule;
+        match &rule.says {
+            Says::Requires(any_of) => {
+                let there = any_of.iter().find(|release| releases.contains_key(&release.name));
+                there.or(any_of.first()).map(|release| format!("{}{}", release.name, release.versions))
+            }
+            Says::Conflicts(_) | Says::Unusable => {
+                let own = Release { name: rule.package.clone(), versions: rule.versions.clone() };
+                own.apart().map(|others| others.replace(['`', ' '], ""))
+            }
+            Says::NeedsMacos(_) => self.last(rule, macos).map(|last| format!("{}=={last}", rule.package)),
+            Says::NeedsPython(_) | Says::Advice(_) => None,
+        }
+    }
+
     /// Says with which releases the newest of a package to be added goes, where it does not go with the one that is there.
     pub fn pairing(&self, added: &PackageName, hit: &Hit<'_>) -> Option<String> {
-        let names = |rule: &&Rule| match &rule.says {
+        let rule = self.partners(added, hit).last()?;
+        (!takes(rule, hit)).then(|| rule.statement())
+    }
+
+    /// Names the newest releases of a package to be added that go with the one that is there; `None` where nothing is known of
+    /// that, or none goes.
+    fn fitting(&self, added: &PackageName, hit: &Hit<'_>) -> Option<Release> {
+        let rule = self.partners(added, hit).filter(|rule| takes(rule, hit)).last()?;
+        Some(Release { name: rule.package.clone(), versions: rule.versions.clone() })
+    }
+
+    /// Lists the rules on a package that say beside which releases of the other one it can be. Families list theirs in order.
+    fn partners<'k>(&'k self, added: &PackageName, hit: &Hit<'_>) -> impl Iterator<Item = &'k Rule> {
+        let about = self.about(added).filter(|rule| rule.package == *added && rule.force() == Force::Always);
+        about.filter(|rule| match &rule.says {
             Says::Requires(any_of) => any_of.iter().any(|release| release.name == hit.rule.package),
             _ => false,
-        };
-        let about = self.about(added).filter(|rule| rule.package == *added && rule.force() == Force::Always);
-        // Families list their releases in order.
-        let rule = about.filter(names).last()?;
-        let takes = |release: &Release| release.name == hit.rule.package && release.versions.contains(&hit.version);
-        let fits = rule.others().into_iter().any(takes);
-        (!fits).then(|| rule.statement())
+        })
     }
 
     /// Finds the newest release that a wheel was read of which does on this macOS what `beside` says of another one.
@@ -97,6 +135,12 @@ impl Knowledge {
         });
         versions.max()
     }
+}
+
+/// Whether a rule admits the release that is there.
+fn takes(rule: &Rule, hit: &Hit<'_>) -> bool {
+    let admits = |release: &Release| release.name == hit.rule.package && release.versions.contains(&hit.version);
+    rule.others().into_iter().any(admits)
 }
 
 impl Release {

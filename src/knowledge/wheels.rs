@@ -7,6 +7,7 @@ use crate::pep::Version;
 use crate::pep::WheelName;
 use crate::target::MacosVersion;
 
+use super::Knowledge;
 use super::rule::Confidence;
 use super::rule::Evidence;
 
@@ -46,6 +47,41 @@ pub struct InnerTag {
     pub evidence: Vec<Evidence>,
 }
 
+/// For which macOS the wheel was made that a release was installed from.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MadeFor<'k> {
+    /// The macOS.
+    pub macos: MacosVersion,
+    /// The tag that says so, `cp313-cp313-macosx_26_0_arm64`, or that is known to say less than is so.
+    pub tag: String,
+    /// What is known beyond the tag, where that counts.
+    pub fact: Option<&'k WheelFact>,
+}
+
+impl Knowledge {
+    /// Says for which macOS a release is that was installed from a wheel with these tags: the lowest that one of them names.
+    /// `None` where they name none, a macOS that never was, or one that is known to be a mistake.
+    pub fn made_for(&self, name: &PackageName, version: &Version, tags: &[String]) -> Option<MadeFor<'_>> {
+        let of = |tag: &String| {
+            let platform = tag.rsplit('-').next()?;
+            if self.inner_tags.iter().any(|known| known.explains_installed(name, version, platform)) {
+                return None;
+            }
+            let named = named(platform)?;
+            let fact = self.wheels.iter().find(|fact| fact.is_about_tagged(name, version, std::iter::once(platform)));
+            let fact = fact.filter(|fact| fact.macos > named);
+            Some(MadeFor { macos: fact.map_or(named, |fact| fact.macos), tag: tag.clone(), fact })
+        };
+        tags.iter().filter_map(of).min_by_key(|made| made.macos)
+    }
+}
+
+/// Reads the macOS out of a platform tag, 26.0 of `macosx_26_0_arm64`; `None` where there never was such a one.
+fn named(platform: &str) -> Option<MacosVersion> {
+    let mut parts = platform.strip_prefix("macosx_")?.split('_');
+    format!("{}.{}", parts.next()?, parts.next()?).parse().ok()
+}
+
 impl WheelFact {
     /// Returns whether it speaks of this wheel of a release.
     pub fn is_about(&self, name: &PackageName, version: &Version, wheel: &WheelName) -> bool {
@@ -80,7 +116,6 @@ impl InnerTag {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knowledge::Knowledge;
 
     fn wheels(evidence: &[Evidence]) -> impl Iterator<Item = WheelName> {
         evidence.iter().filter_map(|one| match one {
@@ -89,17 +124,11 @@ mod tests {
         })
     }
 
-    /// Reads the lowest macOS out of `macosx_14_0_arm64`.
-    fn named(tag: &str) -> MacosVersion {
-        let mut parts = tag.strip_prefix("macosx_").unwrap().split('_').map(|part| part.parse().unwrap());
-        MacosVersion::new(parts.next().unwrap(), parts.next().unwrap())
-    }
-
     #[test]
     fn what_is_known_speaks_of_the_wheels_that_prove_it() {
         let knowledge = Knowledge::built_in();
         for fact in &knowledge.wheels {
-            assert!(fact.macos > named(&fact.tag), "{} {} is what it says", fact.packages[0], fact.tag);
+            assert!(fact.macos > named(&fact.tag).unwrap(), "{} {} is what it says", fact.packages[0], fact.tag);
             let about = |wheel: &WheelName| fact.is_about(&wheel.name, &wheel.version, wheel);
             assert_eq!(wheels(&fact.evidence).find(|wheel| !about(wheel)), None, "{}", fact.reason);
             for package in &fact.packages {
@@ -112,6 +141,27 @@ mod tests {
             let right = |wheel: &WheelName| wheel.platform_tags().any(|tag| tag == known.says);
             assert_eq!(wheels(&known.evidence).find(right), None, "{}", known.reason);
         }
+    }
+
+    #[test]
+    fn what_an_installed_wheel_is_made_for() {
+        let knowledge = Knowledge::built_in();
+        let check = |name: &str, version: &str, tags: &[&str], expected: Option<&str>| {
+            let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+            let made = knowledge.made_for(&name.parse().unwrap(), &version.parse().unwrap(), &tags);
+            assert_eq!(made.map(|made| made.macos.to_string()).as_deref(), expected, "{name} {version}");
+        };
+        check("numpy", "2.3.5", &["cp312-cp312-macosx_14_0_arm64"], Some("14.0"));
+        check("numpy", "2.3.5", &["cp312-cp312-macosx_14_0_arm64", "cp312-cp312-macosx_11_0_arm64"], Some("11.0"));
+        check("six", "1.17.0", &["py2-none-any", "py3-none-any"], None);
+        // The file of torch 2.8.0 is named for macOS 11, which is right; its tag is not.
+        check("torch", "2.8.0", &["cp313-cp313-macosx_14_0_arm64"], None);
+        check("torch", "2.10.0", &["cp313-cp313-macosx_110_0_arm64"], None);
+        check("torch", "2.15.0", &["cp313-cp313-macosx_14_0_arm64"], Some("14.0"));
+        // Its tag cannot say 26.2.
+        check("mlx", "0.32.4", &["cp313-cp313-macosx_26_0_arm64"], Some("26.2"));
+        check("mlx-metal", "0.32.4", &["py3-none-macosx_26_0_arm64"], Some("26.2"));
+        check("mlx", "0.30.0", &["cp313-cp313-macosx_26_0_arm64"], Some("26.0"));
     }
 
     #[test]

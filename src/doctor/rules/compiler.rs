@@ -5,24 +5,43 @@ use crate::doctor::facts::Facts;
 use crate::doctor::{Diagnosis, Subject};
 use crate::knowledge::Knowledge;
 
+/// What the line on compilers is about.
+pub(crate) const COMPILER: &str = "compiler";
+
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
-    if facts.machine.host.is_none() {
+    if facts.machine.host.is_none() || !facts.tools.lacks_compiler() {
         return Vec::new();
     }
     let tools = &facts.tools;
     let orphaned = tools.developer_dir.as_deref().filter(|_| tools.developer_dir_works == Some(false));
-    let seen = match (orphaned, tools.command_line_tools) {
-        (Some(folder), _) => format!("the developer folder is `{folder}`, and there is no compiler in it"),
-        (None, Some(false)) if tools.xcodes.is_empty() => "the Command Line Tools are not installed".to_owned(),
-        _ => return Vec::new(),
+    let seen = match orphaned {
+        Some(folder) => format!("the developer folder is `{folder}`, and there is no compiler in it"),
+        None => "the Command Line Tools are not installed".to_owned(),
     };
-    let needs = facts.project.as_ref().map(|project| project.needs_compiler.as_slice()).unwrap_or_default();
-    let diagnosis = if needs.is_empty() {
-        let why = "packages without a wheel cannot be built, and git may be missing; nothing here needs it now";
-        Diagnosis::warning(Code::NoCompiler, Subject::Tools, seen, why)
-    } else {
-        let why = format!("{} have no wheel and are compiled when they are installed", few(needs, 4));
-        Diagnosis::error(Code::NoCompiler, Subject::Tools, seen, why)
+    let needs: Vec<(&str, &[String])> = facts
+        .locks
+        .iter()
+        .filter(|lock| !lock.from_source.is_empty())
+        .map(|lock| (lock.path.as_str(), lock.from_source.as_slice()))
+        .collect();
+    let diagnosis = match needs.first() {
+        None => {
+            let why = "packages without a wheel cannot be built, and git may be missing; nothing here needs it now";
+            Diagnosis::warning(Code::NoCompiler, Subject::Tools, seen, why)
+        }
+        Some((lock, packages)) => {
+            let packages: Vec<String> = packages.iter().map(|one| format!("`{one}`")).collect();
+            let why = match packages.as_slice() {
+                [one] => format!(
+                    "{one} of `{lock}` has no wheel for this Mac, and is built from source where it is installed"
+                ),
+                all => format!(
+                    "{} of `{lock}` have no wheel for this Mac, and are built from source where they are installed",
+                    few(all, 4)
+                ),
+            };
+            Diagnosis::error(Code::NoCompiler, Subject::Tools, seen, why)
+        }
     };
-    vec![diagnosis.remedy("install the Command Line Tools").command("xcode-select --install")]
+    vec![diagnosis.about(COMPILER).remedy("install the Command Line Tools").command("xcode-select --install")]
 }

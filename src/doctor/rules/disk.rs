@@ -14,11 +14,15 @@ const LITTLE: u64 = 3 << 30;
 const NONE: u64 = 1 << 29;
 
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
-    let mut found: Vec<Diagnosis> = facts.folders.iter().flat_map(of_folder).collect();
+    let of = |folder: &Folder| {
+        let all = of_folder(folder).into_iter();
+        all.map(|diagnosis| diagnosis.about(&folder.folder)).collect::<Vec<_>>()
+    };
+    let mut found: Vec<Diagnosis> = facts.folders.iter().flat_map(of).collect();
     for environment in facts.environments.iter().filter(|one| !one.hidden.is_empty()) {
         let seen = format!("{} in environment `{}` are hidden", few(&environment.hidden, 3), environment.folder);
         let why = "Python skips `.pth` files that have the hidden flag, which iCloud Drive sets on names that begin with a dot";
-        let diagnosis = Diagnosis::error(Code::HiddenFiles, Subject::Environment, seen, why);
+        let diagnosis = Diagnosis::error(Code::HiddenFiles, Subject::Environment, seen, why).about(&environment.folder);
         let command = format!("chflags -R nohidden {}", super::python::quoted(&environment.folder));
         found.push(
             diagnosis.remedy("take the flag off, and keep environments out of synchronized folders").command(command),

@@ -1,86 +1,81 @@
 //! What this process sees of the GPU, and what numbers it gave.
 
-use super::releases::{releases, wants_gpu};
+use super::releases::wants_gpu;
 use crate::diag::Code;
-use crate::doctor::facts::Facts;
+use crate::doctor::facts::{Facts, Project};
 use crate::doctor::{Diagnosis, Subject};
-use crate::host::Process;
+use crate::host::{Host, Process};
 use crate::knowledge::Knowledge;
-use crate::pep::Version;
+
+/// What the lines on devices are about.
+pub(crate) const METAL: &str = "metal";
 
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     found.extend(no_device(facts));
-    found.extend(plugin(facts));
     found.extend(records(facts));
     found
+}
+
+/// Why Metal lists no device, and what helps then.
+struct Cause {
+    says: &'static str,
+    remedy: &'static str,
+    command: Option<&'static str>,
+}
+
+impl Cause {
+    /// Finds the one that explains it, the surest first.
+    fn of(facts: &Facts, host: &Host) -> Self {
+        let machine = &facts.machine;
+        let cause = |says, remedy| Self { says, remedy, command: None };
+        if machine.sandboxed == Some(true) {
+            cause(
+                "a sandbox holds it",
+                "start it outside of the sandbox: in Terminal, not from an agent or an editor that confines it",
+            )
+        } else if machine.virtual_machine == Some(true) || host.cpu.contains("Virtual") {
+            cause(
+                "this is a virtual machine",
+                "run it on the Mac itself; in a virtual machine work on the CPU, with `gpu = \"optional\"`",
+            )
+        } else if host.process == Process::Translated {
+            let arm = Some("arch -arm64 zsh");
+            Self { command: arm, ..cause("it runs under Rosetta", "start a shell and a macml for Apple Silicon") }
+        } else if machine.ssh {
+            cause("it came by ssh", "log in at the Mac's own screen as well, and run it in Terminal there")
+        } else {
+            cause(
+                "nothing that would explain it was seen",
+                "restart the Mac; if it stays, the system's own report on graphics says more",
+            )
+        }
+    }
 }
 
 fn no_device(facts: &Facts) -> Option<Diagnosis> {
     let host = facts.machine.host.as_ref().filter(|_| super::python::is_apple_silicon(facts))?;
     facts.metal.as_ref().filter(|metal| metal.devices.is_empty())?;
-    let asked = facts.environments.iter().any(|one| one.there && wants_gpu(facts, one));
-    let declared =
-        facts.project.iter().flat_map(|project| &project.declared).any(|one| one.gpu.as_deref() != Some("optional"));
-    if facts.project.is_some() && !declared || facts.project.is_none() && !asked && facts.machine.ci.is_some() {
+    let asked =
+        facts.environments.iter().any(|one| one.there && !one.distributions.is_empty() && wants_gpu(facts, one));
+    let declared = |project: &Project| project.declared.iter().any(|one| one.gpu.as_deref() != Some("optional"));
+    // Where nobody wants it, a CI's Mac least of all, nothing is wrong.
+    let wanted = match &facts.project {
+        Some(project) => declared(project),
+        None => asked || facts.machine.ci.is_none(),
+    };
+    if !wanted {
         return None;
     }
-    let machine = &facts.machine;
-    let (place, remedy) = if machine.sandboxed == Some(true) {
-        (
-            "a sandbox holds it",
-            "start it outside of the sandbox: in Terminal, not from an agent or an editor that confines it",
-        )
-    } else if machine.virtual_machine == Some(true) || host.cpu.contains("Virtual") {
-        (
-            "this is a virtual machine",
-            "run it on the Mac itself; in a virtual machine work on the CPU, with `gpu = \"optional\"`",
-        )
-    } else if host.process == Process::Translated {
-        ("it runs under Rosetta", "start a macml for Apple Silicon")
-    } else if machine.ssh {
-        ("it came by ssh", "log in at the Mac's own screen as well, and run it in Terminal there")
-    } else {
-        (
-            "nothing that would explain it was seen",
-            "restart the Mac; if it stays, the system's own report on graphics says more",
-        )
-    };
-    let seen = format!("Metal lists no device for this process, and {place}");
+    let cause = Cause::of(facts, host);
+    let seen = format!("Metal lists no device for this process, and {}", cause.says);
     let why =
         "no framework can use the GPU from here, whatever is installed; torch then speaks of a macOS that is too old";
-    Some(Diagnosis::error(Code::NoGpu, Subject::Gpu, seen, why).remedy(remedy))
-}
-
-fn plugin(facts: &Facts) -> Vec<Diagnosis> {
-    if facts.machine.host.is_none() {
-        return Vec::new();
-    }
-    let there = facts.environments.iter().filter(|one| one.there && wants_gpu(facts, one));
-    let without = there.filter_map(|environment| {
-        let set = releases(environment);
-        let version = |name: &str| set.iter().find(|(one, _)| one.as_str() == name).map(|(_, version)| version);
-        let tensorflow = version("tensorflow").or_else(|| version("tensorflow-macos"))?;
-        if version("tensorflow-metal").is_some() {
-            return None;
-        }
-        let seen =
-            format!("`tensorflow` {tensorflow} is without `tensorflow-metal` in environment `{}`", environment.folder);
-        let why = "TensorFlow uses the GPU of a Mac through that plugin only, and works on the CPU in silence";
-        let diagnosis = Diagnosis::warning(Code::MetalPluginMissing, Subject::Gpu, seen, why);
-        let last: Version = "2.20.dev0".parse().ok()?;
-        Some(match *tensorflow < last {
-            true => diagnosis
-                .remedy(
-                    "add the plugin that this release loads: 1.2.0 for 2.18 and 2.19, 1.1.0 or 1.2.0 for 2.14 to 2.17",
-                )
-                .command("macml lock"),
-            false => diagnosis
-                .remedy("no plugin loads into TensorFlow 2.20 or later: take 2.19 with the plugin 1.2.0")
-                .command("macml lock"),
-        })
-    });
-    without.collect()
+    let diagnosis = Diagnosis::error(Code::NoGpu, Subject::Gpu, seen, why).about(METAL).remedy(cause.remedy);
+    Some(match cause.command {
+        Some(command) => diagnosis.command(command),
+        None => diagnosis,
+    })
 }
 
 fn records(facts: &Facts) -> Vec<Diagnosis> {
@@ -95,7 +90,7 @@ fn records(facts: &Facts) -> Vec<Diagnosis> {
                 one.word, one.device, one.env
             );
             let why = "results of this GPU cannot be trusted with these releases on this macOS";
-            let diagnosis = Diagnosis::error(Code::WrongNumbers, Subject::Gpu, seen, why);
+            let diagnosis = Diagnosis::error(Code::WrongNumbers, Subject::Gpu, seen, why).about(&one.env);
             found.push(diagnosis.remedy("see what was wrong, and take other releases").command("macml verify"));
         }
     }
@@ -109,7 +104,7 @@ fn records(facts: &Facts) -> Vec<Diagnosis> {
             one.of, one.env, one.system, one.chip, host.cpu
         );
         let why = "kernels of the GPU come with macOS: what was right and fast there need not be here";
-        let diagnosis = Diagnosis::warning(Code::MacosChanged, Subject::Gpu, seen, why);
+        let diagnosis = Diagnosis::warning(Code::MacosChanged, Subject::Gpu, seen, why).about(&one.env);
         found.push(diagnosis.remedy("ask again on this one").command(format!("macml {of}")));
     }
     found

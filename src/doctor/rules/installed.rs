@@ -1,10 +1,14 @@
 //! What is installed, one distribution at a time: half-finished, with files gone, for a later macOS, without its libraries:
 //! bug reports R02, R03, R07, R09, R23.
 
+use super::python::name_and_version;
+use super::remedies::{again, anew};
 use crate::diag::{Code, few};
 use crate::doctor::facts::{Distribution, Environment, Facts};
 use crate::doctor::{Diagnosis, Subject};
 use crate::knowledge::Knowledge;
+use crate::knowledge::wheels::MadeFor;
+use crate::pep::{PackageName, Version};
 use crate::target::MacosVersion;
 
 /// Packages whose work is done by libraries: a wheel of theirs for any system has none.
@@ -17,32 +21,30 @@ const NATIVE: [(&str, &str); 6] = [
     ("onnxruntime", "its libraries"),
 ];
 
-pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
+pub(super) fn findings(facts: &Facts, knowledge: &Knowledge) -> Vec<Diagnosis> {
     let macos = facts.machine.host.as_ref().and_then(|host| MacosVersion::told_by(&host.macos));
-    let mut found = Vec::new();
-    for environment in facts.environments.iter().filter(|one| one.there) {
-        found.extend(unfinished(environment));
-        found.extend(twice(environment));
-        for one in &environment.distributions {
-            found.extend(gone(environment, one));
-            found.extend(without_libraries(environment, one));
-            found.extend(malformed_tag(environment, one));
-            if let Some(macos) = macos {
-                found.extend(for_later(environment, one, macos));
-            }
-        }
-        found.extend(generations(environment));
-        found.extend(proof(environment));
-    }
-    found
+    let there = facts.environments.iter().filter(|one| one.there);
+    let of = |environment: &Environment| {
+        let all = within(environment, macos, knowledge);
+        all.into_iter().map(|diagnosis| diagnosis.about(&environment.folder)).collect::<Vec<_>>()
+    };
+    there.flat_map(of).collect()
 }
 
-/// Says how an environment gets in order again.
-fn again(environment: &Environment, diagnosis: Diagnosis) -> Diagnosis {
-    match environment.of_project().is_some() {
-        true => diagnosis.remedy("build the environment anew").command("macml sync"),
-        false => diagnosis.remedy("make the environment anew, or install that package again in it"),
+fn within(environment: &Environment, macos: Option<MacosVersion>, knowledge: &Knowledge) -> Vec<Diagnosis> {
+    let mut found = Vec::new();
+    found.extend(unfinished(environment));
+    found.extend(twice(environment));
+    for one in &environment.distributions {
+        found.extend(gone(environment, one));
+        found.extend(without_libraries(environment, one));
+        found.extend(malformed_tag(environment, one));
+        if let Some(macos) = macos {
+            found.extend(for_later(environment, one, macos, knowledge));
+        }
     }
+    found.extend(generations(environment, knowledge));
+    found
 }
 
 fn unfinished(environment: &Environment) -> Option<Diagnosis> {
@@ -73,7 +75,7 @@ fn unfinished(environment: &Environment) -> Option<Diagnosis> {
     diagnosis
         .details
         .extend(without.iter().take(3).map(|one| format!("`{}-{}.dist-info` has no RECORD", one.name, one.version)));
-    Some(again(environment, diagnosis))
+    Some(anew(environment, diagnosis))
 }
 
 fn twice(environment: &Environment) -> Option<Diagnosis> {
@@ -87,7 +89,7 @@ fn twice(environment: &Environment) -> Option<Diagnosis> {
         one.name, other.version, one.version, environment.folder
     );
     let why = "their files lie in one folder: which of them counts is chance";
-    Some(again(environment, Diagnosis::error(Code::InstalledTwice, Subject::Environment, seen, why)))
+    Some(anew(environment, Diagnosis::error(Code::InstalledTwice, Subject::Environment, seen, why)))
 }
 
 fn gone(environment: &Environment, one: &Distribution) -> Option<Diagnosis> {
@@ -97,14 +99,7 @@ fn gone(environment: &Environment, one: &Distribution) -> Option<Diagnosis> {
         format!("`{first}`{more} of `{}` {} is gone from environment `{}`", one.name, one.version, environment.folder);
     let why = "RECORD names it, so that it was installed: another package was removed that owned the same path, or somebody did";
     let diagnosis = Diagnosis::error(Code::FileMissing, Subject::Environment, seen, why);
-    Some(match environment.of_project().is_some() {
-        true => diagnosis
-            .remedy(format!("install `{}` again: a sync builds the environment anew", one.name))
-            .command("macml sync"),
-        false => diagnosis
-            .remedy(format!("install `{}` again", one.name))
-            .command(format!("python -m pip install --force-reinstall --no-deps {}=={}", one.name, one.version)),
-    })
+    Some(again(environment, &one.name, &one.version, diagnosis))
 }
 
 fn without_libraries(environment: &Environment, one: &Distribution) -> Option<Diagnosis> {
@@ -119,86 +114,79 @@ fn without_libraries(environment: &Environment, one: &Distribution) -> Option<Di
     );
     let why = "there is no wheel for this Python, and its source package, which was built instead, has no native parts";
     let diagnosis = Diagnosis::error(Code::NativePartsMissing, Subject::Environment, seen, why);
-    Some(diagnosis.remedy("take a Python for which it has a wheel").command("macml matrix"))
+    let diagnosis = diagnosis.remedy("take a Python for which it has a wheel");
+    Some(match environment.of_project() {
+        Some(_) => diagnosis.command("macml matrix"),
+        None => diagnosis,
+    })
 }
 
 fn malformed_tag(environment: &Environment, one: &Distribution) -> Option<Diagnosis> {
-    let tag = one.tags.iter().find(|tag| built_for(tag).is_some_and(|(major, _)| major > 99))?;
+    let major = |tag: &&String| {
+        let (_, platform) = tag.rsplit_once("-macosx_")?;
+        platform.split('_').next()?.parse::<u32>().ok()
+    };
+    let tag = one.tags.iter().find(|tag| major(tag).is_some_and(|major| major > 99))?;
     let seen = format!(
         "the tag of `{}` {} is `{tag}`, a macOS that never was, in environment `{}`",
         one.name, one.version, environment.folder
     );
     let why = "a mistake of whoever built the wheel, not of this Mac; installers that compare it put the package back at each run";
     let diagnosis = Diagnosis::warning(Code::WheelTag, Subject::Environment, seen, why);
-    Some(
-        diagnosis
-            .remedy("take the repaired build of the wheel; macml compares files, not this tag")
-            .command("macml lock"),
-    )
+    let says = "take the repaired build of the wheel; macml compares files, not this tag";
+    Some(match environment.of_project() {
+        Some(_) => diagnosis.remedy(says).command("macml lock"),
+        None => again(environment, &one.name, &one.version, diagnosis),
+    })
 }
 
-/// Returns the macOS that a tag names: 26 and 0 of `cp313-cp313-macosx_26_0_arm64`.
-fn built_for(tag: &str) -> Option<(u16, u16)> {
-    let (_, platform) = tag.rsplit_once("-macosx_")?;
-    let mut parts = platform.split('_');
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
-}
-
-fn for_later(environment: &Environment, one: &Distribution, macos: MacosVersion) -> Option<Diagnosis> {
-    let lowest = one.tags.iter().filter_map(|tag| Some((built_for(tag)?, tag))).min()?;
-    let ((major, minor), tag) = lowest;
-    if major > 99 || (major, minor) <= (macos.major(), macos.minor()) {
+fn for_later(
+    environment: &Environment,
+    one: &Distribution,
+    macos: MacosVersion,
+    knowledge: &Knowledge,
+) -> Option<Diagnosis> {
+    let (name, version) = name_and_version(one)?;
+    let MadeFor { macos: needed, tag, fact } = knowledge.made_for(&name, &version, &one.tags)?;
+    if needed <= macos {
         return None;
     }
     let seen = format!(
-        "`{}` {} in environment `{}` is the wheel for macOS {major}.{minor} (`{tag}`), and this Mac has {macos}",
+        "`{}` {} in environment `{}` is the wheel for macOS {needed} (`{tag}`), and this Mac has {macos}",
         one.name, one.version, environment.folder
     );
     let why = "its libraries and GPU code are built for that system and do not load on an earlier one";
-    let diagnosis = Diagnosis::error(Code::LaterMacosWheel, Subject::Environment, seen, why);
-    Some(match environment.of_project().is_some() {
-        true => diagnosis
-            .remedy("build the environment on this Mac: a sync takes the wheel for its macOS")
-            .command("macml sync"),
-        false => diagnosis.remedy("install on the macOS that it is to run on, or let macml lock the wheel of each"),
+    let mut diagnosis = Diagnosis::error(Code::LaterMacosWheel, Subject::Environment, seen, why);
+    diagnosis.details.extend(fact.map(|fact| fact.reason.trim_end_matches('.').to_owned()));
+    Some(match environment.of_project() {
+        Some(_) => anew(environment, diagnosis.detail("a sync takes the wheel for the macOS that it runs on")),
+        None => again(
+            environment,
+            &one.name,
+            &one.version,
+            diagnosis.detail("installed here, pip takes the wheel for this macOS, where there is one"),
+        ),
     })
 }
 
 /// mlx and mlx-metal have to be of one generation of macOS.
-fn generations(environment: &Environment) -> Option<Diagnosis> {
-    let of = |name: &str| {
-        let one = environment.distributions.iter().find(|one| one.name == name)?;
-        one.tags.iter().find_map(|tag| built_for(tag))
+fn generations(environment: &Environment, knowledge: &Knowledge) -> Option<Diagnosis> {
+    let of = |wanted: &str| {
+        let one = environment.distributions.iter().find(|one| one.name == wanted)?;
+        let (name, version): (PackageName, Version) = name_and_version(one)?;
+        Some(knowledge.made_for(&name, &version, &one.tags)?.macos)
     };
     let (one, other) = (of("mlx")?, of("mlx-metal")?);
-    if one.0 == other.0 {
+    if one.major() == other.major() {
         return None;
     }
     let seen = format!(
         "`mlx` is the wheel for macOS {}, and `mlx-metal` that for {}, in environment `{}`",
-        one.0, other.0, environment.folder
+        one.major(),
+        other.major(),
+        environment.folder
     );
     let why = "each was built with the other one of its own generation";
-    Some(again(environment, Diagnosis::error(Code::LaterMacosWheel, Subject::Environment, seen, why)))
-}
-
-/// What the proof that libraries load said.
-fn proof(environment: &Environment) -> Vec<Diagnosis> {
-    let code = |name: &str| Code::ALL.iter().copied().find(|code| code.as_str() == name);
-    let all = environment.proof.iter().flatten().filter_map(|one| {
-        let seen = format!("{}, in environment `{}`", one.message, environment.folder);
-        let why =
-            one.notes.first().cloned().unwrap_or_else(|| "the loader of macOS was followed file by file".to_owned());
-        let code = code(&one.code)?;
-        let mut diagnosis = match one.severity {
-            crate::diag::Severity::Error => Diagnosis::error(code, Subject::Environment, seen, why),
-            crate::diag::Severity::Warning => Diagnosis::warning(code, Subject::Environment, seen, why),
-            // Notes of a proof are for `macml check`.
-            crate::diag::Severity::Note => return None,
-        };
-        diagnosis.details.extend(one.notes.iter().skip(1).cloned());
-        let hint = one.hint.clone().unwrap_or_else(|| "see what else is to be said of it".to_owned());
-        Some(diagnosis.remedy(hint).command(format!("macml explain {}", code.as_str())))
-    });
-    all.collect()
+    let diagnosis = Diagnosis::error(Code::LaterMacosWheel, Subject::Environment, seen, why);
+    Some(anew(environment, diagnosis))
 }

@@ -1,6 +1,7 @@
 //! Interpreters that do not start, lack modules, are gone, or should not be used: bug reports R19, R21, R24.
 
 use super::python::{first, known, quoted, used};
+use super::remedies::{anew, made_anew, rebuilt, synced};
 use crate::diag::Code;
 use crate::doctor::facts::{Environment, Facts, Python};
 use crate::doctor::{Diagnosis, Subject};
@@ -9,16 +10,20 @@ use crate::knowledge::Knowledge;
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     found.extend(facts.environments.iter().filter_map(gone));
-    found.extend(facts.environments.iter().filter_map(apples));
+    if facts.machine.host.is_some() {
+        found.extend(facts.environments.iter().filter_map(apples));
+    }
     let mut told: Vec<&str> = Vec::new();
     for one in used(facts) {
         let Some(python) = known(facts, one.path).filter(|python| !told.contains(&python.resolved.as_str())) else {
             continue;
         };
         told.push(&python.resolved);
-        found.extend(killed(python, &one.how));
-        found.extend(lacking(python, &one.how, one.environment));
-        found.extend(without_certificates(python, &one.how));
+        let all = killed(python, &one.how)
+            .into_iter()
+            .chain(lacking(python, &one.how, one.environment))
+            .chain(without_certificates(python, &one.how));
+        found.extend(all.map(|diagnosis| diagnosis.about(one.path)));
     }
     let path = first(facts, &["python", "python3"]).and_then(|(_, program)| program.resolved.as_deref());
     let active = facts.environments.iter().any(|one| one.there && one.roles.iter().any(|role| role == "VIRTUAL_ENV"));
@@ -49,28 +54,41 @@ fn gone(environment: &Environment) -> Option<Diagnosis> {
         true => "Homebrew removes an old Python when it updates it, and with it what environments stand on",
         false => "nothing in this environment can start",
     };
-    let diagnosis = Diagnosis::error(Code::InterpreterGone, Subject::Environment, seen, why);
-    Some(diagnosis.remedy("build it anew with a Python that is there").command("macml sync"))
+    let diagnosis = Diagnosis::error(Code::InterpreterGone, Subject::Environment, seen, why).about(&environment.folder);
+    let says = "build it anew with a Python that is there";
+    Some(match environment.of_project() {
+        Some(name) => diagnosis.remedy(says).command(synced(environment, name)),
+        None => anew(environment, diagnosis),
+    })
 }
 
 /// An environment on the Python of Apple's tools.
 fn apples(environment: &Environment) -> Option<Diagnosis> {
     const PLACES: [&str; 3] = ["/Library/Developer/CommandLineTools/", "/Applications/Xcode", "/usr/bin/python3"];
     let python = environment.python_resolved.as_deref().filter(|_| environment.there)?;
-    let linux =
-        python == "/usr/bin/python3" && !environment.home.as_deref().is_some_and(|home| home.contains("Developer"));
-    if linux || !PLACES.iter().any(|place| python.starts_with(place)) || python.starts_with("/usr/bin/python3.") {
+    if !PLACES.iter().any(|place| python.starts_with(place)) {
         return None;
     }
     let seen = format!("environment `{}` stands on the Python of Apple's tools, `{python}`", environment.folder);
     let why = "Apple replaces it with the tools, it is old, and most current frameworks have no wheel for it";
     let diagnosis = Diagnosis::warning(Code::ApplePython, Subject::Pythons, seen, why);
-    Some(diagnosis.remedy("take another Python, and build the environment anew").command("macml python list"))
+    let diagnosis = diagnosis.about(&environment.folder);
+    Some(diagnosis.remedy("take another Python, and build the environment anew").command("brew install python@3.13"))
 }
 
 /// A Python that the system ends at once.
 fn killed(python: &Python, how: &str) -> Option<Diagnosis> {
-    let first = python.unsigned.first()?;
+    const SIGKILL: i32 = 9;
+    let Some(first) = python.unsigned.first() else {
+        if python.ended_by != Some(SIGKILL) {
+            return None;
+        }
+        let seen = format!("the Python {how}, `{}`, was killed by the system when it was started", python.path);
+        let why = "its own files are signed as they should be; a library that it loads may not be, or a program that guards this Mac ended it";
+        let diagnosis = Diagnosis::error(Code::PythonKilled, Subject::Pythons, seen, why);
+        let says = "see what the system has against it, and install this Python anew";
+        return Some(diagnosis.remedy(says).command(format!("codesign --verify --verbose {}", quoted(&python.path))));
+    };
     let what = if first.signature == "missing" { "has no signature".to_owned() } else { first.signature.clone() };
     let seen = format!("the Python {how} is killed by the system at once: `{}` {what}", first.path);
     let why = "a Mac with Apple Silicon runs no program that is unsigned, or changed after it was signed";
@@ -105,18 +123,22 @@ fn lacking(python: &Python, how: &str, environment: Option<&Environment>) -> Opt
         diagnosis = diagnosis
             .detail(format!("`{}` stands on this Python, and has to be built anew after it", environment.folder));
     }
-    let version = python.version.as_deref().unwrap_or("3.13");
-    let command = match python.origin.as_str() {
-        "pyenv" => format!("brew install {formula} && pyenv install --force {version} && macml sync"),
-        _ => "macml sync".to_owned(),
-    };
-    let remedy = match python.origin.as_str() {
-        "pyenv" => {
-            format!("install `{formula}` for the same architecture, build this Python again, then the environment")
+    let again = environment.map(|environment| match environment.of_project() {
+        Some(name) => rebuilt(environment, name),
+        None => made_anew(environment),
+    });
+    let (says, command) = match (python.origin.as_str(), &python.version) {
+        ("pyenv", Some(version)) => (
+            format!("install `{formula}` for the same architecture, build this Python again, then the environment"),
+            vec![format!("brew install {formula}"), format!("pyenv install --force {version}")],
+        ),
+        _ => {
+            let says = "take another Python, and build the environment anew with it";
+            (says.to_owned(), vec!["brew install python@3.13".to_owned()])
         }
-        _ => "take another Python, and build the environment anew".to_owned(),
     };
-    Some(diagnosis.remedy(remedy).command(command))
+    let command: Vec<String> = command.into_iter().chain(again).collect();
+    Some(diagnosis.remedy(says).command(command.join(" && ")))
 }
 
 /// A Python that trusts nobody.

@@ -7,12 +7,15 @@ use crate::doctor::{Diagnosis, Subject};
 use crate::host::Process;
 use crate::knowledge::Knowledge;
 
+/// What the line on the machine is about.
+pub(crate) const MACHINE: &str = "machine";
+
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
     let Some(host) = &facts.machine.host else { return Vec::new() };
     if host.arm64 == Some(false) || host.cpu.starts_with("Intel") {
         let seen = format!("this Mac has an Intel processor, `{}`", host.cpu);
         let why = "torch, TensorFlow and MLX have no current releases for it, and none uses its GPU";
-        let diagnosis = Diagnosis::error(Code::IntelMac, Subject::Mac, seen, why);
+        let diagnosis = Diagnosis::error(Code::IntelMac, Subject::Mac, seen, why).about(MACHINE);
         return vec![
             diagnosis.remedy("work on the CPU with older releases, or on a server: macml locks for Linux too"),
         ];
@@ -24,7 +27,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
         let who = if parents.is_empty() { "macml".to_owned() } else { parents.join(", ") };
         let seen = format!("{who} runs under Rosetta, as a program for Intel, on this {}", host.cpu);
         let why = "what is started there runs for Intel too, and installs packages for Intel";
-        let diagnosis = Diagnosis::error(Code::TranslatedTerminal, Subject::Mac, seen, why);
+        let diagnosis = Diagnosis::error(Code::TranslatedTerminal, Subject::Mac, seen, why).about(MACHINE);
         found.push(
             diagnosis
                 .remedy("leave `Open using Rosetta` out in the Finder's information on the terminal, and open it anew")

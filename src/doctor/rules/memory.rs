@@ -6,6 +6,9 @@ use crate::doctor::{Diagnosis, Subject};
 use crate::host::gigabytes;
 use crate::knowledge::Knowledge;
 
+/// What the line on memory is about.
+pub(crate) const MEMORY: &str = "memory";
+
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     found.extend(unlimited(facts));
@@ -15,52 +18,81 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     found
 }
 
-fn variable<'f>(facts: &'f Facts, name: &str) -> Option<(&'f str, String)> {
-    if let Some(value) = facts.shell.variable(name) {
-        return Some((value, "the shell".to_owned()));
-    }
+/// A variable as programs get it, and what else is said of it.
+struct Set<'f> {
+    /// The value that counts for what macml starts.
+    value: &'f str,
+    /// Where that is said.
+    place: String,
+    /// Another value in the shell, which counts for what is started otherwise.
+    shell: Option<&'f str>,
+}
+
+/// Finds a variable: `macml run` and the hooks put that of `[run.env]` before that of the shell.
+fn variable<'f>(facts: &'f Facts, name: &str) -> Option<Set<'f>> {
+    let shell = facts.shell.variable(name);
     let declared = facts.project.iter().flat_map(|project| &project.declared);
-    let mut all = declared.flat_map(|one| one.run_env.iter().map(|variable| (one.env.as_str(), variable)));
-    let (env, variable) = all.find(|(_, one)| one.name == name)?;
-    Some((variable.value.as_str(), format!("`[run.env]` of environment `{env}`")))
+    let mut all = declared.flat_map(|one| &one.run_env);
+    match (all.find(|one| one.name == name), shell) {
+        (Some(own), shell) => {
+            let shell = shell.filter(|value| *value != own.value);
+            Some(Set { value: &own.value, place: "`[run.env]` of macml.toml".to_owned(), shell })
+        }
+        (None, Some(value)) => Some(Set { value, place: "the shell".to_owned(), shell: None }),
+        (None, None) => None,
+    }
+}
+
+impl Set<'_> {
+    /// Says which of two values counts where.
+    fn precedence(&self) -> Option<String> {
+        let shell = self.shell?;
+        Some(format!(
+            "the shell says `{shell}`: `macml run` and the shell hooks put that of macml.toml in its place, and programs \
+             that are started otherwise, such as the kernel of a notebook, get that of the shell"
+        ))
+    }
+
+    /// Says how it is taken away.
+    fn taken_away(&self, name: &str, says: &str, diagnosis: Diagnosis) -> Diagnosis {
+        match self.place.as_str() {
+            "the shell" => diagnosis.remedy(says).command(format!("unset {name}")),
+            _ => diagnosis.remedy(format!("{says}; it stands in macml.toml, under `[run.env]`")),
+        }
+    }
 }
 
 fn unlimited(facts: &Facts) -> Option<Diagnosis> {
-    let (value, place) = variable(facts, "PYTORCH_MPS_HIGH_WATERMARK_RATIO")?;
-    if value.trim().parse::<f64>().ok()? > 0.0 {
+    const NAME: &str = "PYTORCH_MPS_HIGH_WATERMARK_RATIO";
+    let set = variable(facts, NAME)?;
+    let lifts = |value: &str| value.trim().parse::<f64>().is_ok_and(|ratio| ratio <= 0.0);
+    if !lifts(set.value) && !set.shell.is_some_and(lifts) {
         return None;
     }
-    let seen = format!("PYTORCH_MPS_HIGH_WATERMARK_RATIO is `{value}` in {place}");
+    let seen = format!("{NAME} is `{}` in {}", set.value, set.place);
     let why = "torch then takes memory without any limit, and the Mac swaps until it freezes instead of an error";
-    let mut diagnosis = Diagnosis::warning(Code::MemoryUnlimited, Subject::Mac, seen, why);
+    let mut diagnosis = Diagnosis::warning(Code::MemoryUnlimited, Subject::Mac, seen, why).about(MEMORY);
+    diagnosis.details.extend(set.precedence());
     let device = facts.metal.as_ref().and_then(|metal| metal.devices.first());
     let limit = device.and_then(MetalDevice::torch_limit).map(gigabytes);
     if let (Some(limit), Some(total)) = (limit, facts.memory.total.map(gigabytes)) {
         diagnosis = diagnosis.detail(format!("the usual limit on this Mac is {limit}, of {total} of memory"));
     }
-    Some(
-        diagnosis
-            .remedy("take it away; make batches or models smaller first")
-            .command("unset PYTORCH_MPS_HIGH_WATERMARK_RATIO"),
-    )
+    Some(set.taken_away(NAME, "take it away; make batches or models smaller first", diagnosis))
 }
 
 fn fallback(facts: &Facts) -> Option<Diagnosis> {
     const NAME: &str = "PYTORCH_ENABLE_MPS_FALLBACK";
-    let (value, place) = variable(facts, NAME)?;
-    if value != "1" {
+    let set = variable(facts, NAME)?;
+    if set.value != "1" && set.shell != Some("1") {
         return None;
     }
-    let seen = format!("{NAME} is `1` in {place}");
-    let why = "operators without a kernel for the GPU run on the CPU after one warning, and training is slow without an error";
+    let seen = format!("{NAME} is `{}` in {}", set.value, set.place);
+    let why = "with `1`, operators without a kernel for the GPU run on the CPU after one warning, and training is slow without an error";
     let mut diagnosis = Diagnosis::warning(Code::FallbackSet, Subject::Gpu, seen, why);
-    let declared = facts.project.iter().flat_map(|project| &project.declared).flat_map(|one| &one.run_env);
-    for other in declared.filter(|one| one.name == NAME && place == "the shell" && one.value != value) {
-        diagnosis = diagnosis.detail(format!(
-            "`[run.env]` says `{}`, which counts for `macml run` and in the project's folders",
-            other.value
-        ));
-    }
+    diagnosis.details.extend(set.precedence());
+    diagnosis =
+        diagnosis.detail("torch reads it once, when it is imported: set in a script after that, it has no effect");
     Some(diagnosis.remedy("see which operators those are").command("macml run --report-fallbacks python train.py"))
 }
 
@@ -74,7 +106,7 @@ fn below(facts: &Facts) -> Option<Diagnosis> {
     let seen =
         format!("this Mac has {} of memory, and environment `{env}` asks for {}", gigabytes(total), gigabytes(asked));
     let why = "CPU and GPU share it: what fits elsewhere swaps here, or is refused";
-    let diagnosis = Diagnosis::warning(Code::MemoryBelow, Subject::Mac, seen, why);
+    let diagnosis = Diagnosis::warning(Code::MemoryBelow, Subject::Mac, seen, why).about(MEMORY);
     Some(diagnosis.remedy("take smaller batches or models here").command("macml explain memory"))
 }
 
@@ -83,16 +115,34 @@ fn short(facts: &Facts) -> Option<Diagnosis> {
     let memory = &facts.memory;
     let (total, swap) = (memory.total?, memory.swap_used.unwrap_or_default());
     let level = memory.pressure_level.unwrap_or(1);
-    if level < 2 && swap < total / 2 {
-        return None;
-    }
+    // What is wired cannot be swapped: more than half leaves less than torch takes for a model.
+    let wired = memory.wired.filter(|wired| facts.machine.host.is_some() && *wired > total / 2);
+    let swapped =
+        (swap > 0).then(|| format!("{} of swap are used beside {} of memory", gigabytes(swap), gigabytes(total)));
+    let held = wired.map(|wired| {
+        format!(
+            "{} of {} of memory are wired: held by the system and by programs, and not to be swapped",
+            gigabytes(wired),
+            gigabytes(total)
+        )
+    });
     let pressure = match level {
-        4 => "memory is nearly used up (pressure: critical)",
-        2 => "memory is short (pressure: warning)",
-        _ => "much of the memory is in swap",
+        4.. => Some("memory is nearly used up (pressure: critical)"),
+        2.. => Some("memory is short (pressure: warning)"),
+        _ if wired.is_some() => Some("other programs hold much of the memory"),
+        _ if swap >= total / 2 => Some("much of the memory is in swap"),
+        _ => None,
+    }?;
+    let said: Vec<String> = [held, swapped].into_iter().flatten().collect();
+    let said = if said.is_empty() { String::new() } else { format!(": {}", said.join("; ")) };
+    let why =
+        "the GPU shares this memory: what does not fit waits for the disk or is refused, and training crawls or stops";
+    let seen = format!("{pressure}{said}");
+    // Under normal pressure nobody waits for what lies in swap.
+    let diagnosis = match (level, wired) {
+        (..=1, None) => Diagnosis::note(Code::MemoryShort, Subject::Mac, seen, why),
+        _ => Diagnosis::warning(Code::MemoryShort, Subject::Mac, seen, why),
     };
-    let seen = format!("{pressure}: {} of swap are used beside {} of memory", gigabytes(swap), gigabytes(total));
-    let why = "the GPU waits for memory that comes back from the disk, and training crawls or stops";
-    let diagnosis = Diagnosis::warning(Code::MemoryShort, Subject::Mac, seen, why);
+    let diagnosis = diagnosis.about(MEMORY);
     Some(diagnosis.remedy("close other programs, browsers and containers first").command("macml explain memory"))
 }

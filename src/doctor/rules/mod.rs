@@ -11,10 +11,17 @@ mod network;
 mod openmp;
 mod path;
 mod project;
+mod proof;
 mod python;
 mod releases;
+mod remedies;
 mod rosetta;
 mod variables;
+
+pub(super) use compiler::COMPILER;
+pub(super) use gpu::METAL;
+pub(super) use mac::MACHINE;
+pub(super) use memory::MEMORY;
 
 use super::diagnosis::Diagnosis;
 use super::facts::Facts;
@@ -44,6 +51,10 @@ const RULES: &[Rule] = &[
 /// Says everything that is to be said of some facts, the worst first and each section together.
 pub fn judge(facts: &Facts, knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut all: Vec<Diagnosis> = RULES.iter().flat_map(|rule| rule(facts, knowledge)).collect();
+    // The proof of `--full` says some of it again, with less of a remedy.
+    let is_new = |one: &Diagnosis| !all.iter().any(|other| (other.code, &other.about) == (one.code, &one.about));
+    let proved: Vec<Diagnosis> = proof::findings(facts).into_iter().filter(is_new).collect();
+    all.extend(proved);
     all.sort_by_key(|one| (one.severity, one.subject));
     all
 }

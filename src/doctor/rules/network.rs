@@ -31,12 +31,32 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
             found.push(diagnosis.remedy("set both to the same").command(format!("export {upper}=\"${name}\"")));
         }
     }
+    let own = !facts.network.mirrors.is_empty();
+    let others = facts.network.other_settings.iter().filter(|one| one.index != "pypi" && !own);
+    for one in others {
+        let seen = format!("{} is set to the index `{}`, in {}", one.tool, one.index, one.place);
+        let why = "macml does not read it: it asks PyPI, and what macml.toml declares";
+        let diagnosis = Diagnosis::note(Code::ForeignIndexSetting, Subject::Network, seen, why).about(&one.place);
+        found.push(
+            diagnosis
+                .remedy("if it is a mirror that macml should use too, measure it and the built-in ones, and set the fastest")
+                .command("macml doctor --network"),
+        );
+    }
     for one in facts.network.measured.iter().filter(|one| one.error.is_some()) {
         let error = one.error.as_deref().unwrap_or_default();
         let seen = format!("`{}` did not answer: {error}", one.name);
         let why = "what is locked from there cannot be fetched";
         let diagnosis = Diagnosis::warning(Code::IndexUnreached, Subject::Network, seen, why);
-        found.push(diagnosis.remedy("see which of the mirrors answers").command("macml doctor --network"));
+        let says =
+            match facts.network.measured.iter().find(|other| other.error.is_none() && other.bytes_per_second.is_some())
+            {
+                Some(other) => {
+                    format!("take one that answered, such as `{}`, or look at the network's proxy", other.name)
+                }
+                None => "none answered: look at the connection, the proxy and its certificates".to_owned(),
+            };
+        found.push(diagnosis.remedy(says));
     }
     found
 }

@@ -2,12 +2,12 @@
 
 use super::python::first;
 use crate::diag::Code;
-use crate::doctor::facts::{Facts, Program};
+use crate::doctor::facts::{Environment, Facts, Program};
 use crate::doctor::{Diagnosis, Subject};
 use crate::knowledge::Knowledge;
 
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
-    let mut found = Vec::new();
+    let mut found: Vec<Diagnosis> = facts.environments.iter().filter_map(nowhere).collect();
     let python = first(facts, &["python", "python3"]);
     let pip = first(facts, &["pip", "pip3"]);
     let (venv, conda) = (facts.shell.variable("VIRTUAL_ENV"), facts.shell.variable("CONDA_PREFIX"));
@@ -38,7 +38,10 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
             }
         }
         found.push(
-            diagnosis.remedy("use the one python for both, whatever stands first").command("python -m pip --version"),
+            diagnosis
+                .about(folder)
+                .remedy("use the one python for both, whatever stands first")
+                .command("python -m pip --version"),
         );
     }
     if let (Some(venv), Some(conda)) = (venv, conda)
@@ -52,6 +55,35 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
         );
     }
     found
+}
+
+/// An environment that is active, or was named, and is none.
+fn nowhere(environment: &Environment) -> Option<Diagnosis> {
+    const ROLES: [&str; 3] = ["VIRTUAL_ENV", "CONDA_PREFIX", "named"];
+    let role = environment.roles.iter().find(|role| ROLES.contains(&role.as_str()))?;
+    if environment.there && (environment.kind.is_some() || environment.python.is_some()) {
+        return None;
+    }
+    let what = if environment.there { "no environment" } else { "nothing" };
+    let seen = match role.as_str() {
+        "named" => format!("there is {what} in `{}`, which `--prefix` names", environment.folder),
+        name => format!("{name} is `{}`, and there is {what}", environment.folder),
+    };
+    let (why, says, command) = match role.as_str() {
+        "named" => ("nothing of it could be judged", "name the folder that has `bin/python`", "macml doctor --help"),
+        "CONDA_PREFIX" => (
+            "the environment was removed while it was active: `python` is now another one",
+            "leave it",
+            "conda deactivate",
+        ),
+        _ => (
+            "the environment was removed, moved or renamed while it was active: `python` is now another one",
+            "forget it, and take its folder off PATH: a new shell has neither",
+            "unset VIRTUAL_ENV",
+        ),
+    };
+    let diagnosis = Diagnosis::error(Code::EnvironmentGone, Subject::Environment, seen, why).about(&environment.folder);
+    Some(diagnosis.remedy(says).command(command))
 }
 
 /// Whether a pip is one of a python, wherever its file lies.

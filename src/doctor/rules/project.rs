@@ -1,9 +1,12 @@
 //! The project: macml.toml, macml.lock, and whether this Mac is one of those that they are for.
 
+use super::remedies::{anew, synced};
 use crate::diag::{Code, few};
-use crate::doctor::facts::Facts;
+use crate::doctor::facts::{Environment, Facts, Project};
 use crate::doctor::{Diagnosis, Subject};
+use crate::host::{Chip, Host, Processor};
 use crate::knowledge::Knowledge;
+use crate::pep::{Specifiers, Version};
 use crate::target::MacosVersion;
 
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
@@ -12,7 +15,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     if !project.mistakes.is_empty() {
         let seen = format!("macml.toml of `{}` is not valid: {}", project.folder, few(&project.mistakes, 2));
         let why = "nothing can be locked or built from it";
-        let diagnosis = Diagnosis::error(Code::ManifestSyntax, Subject::Project, seen, why);
+        let diagnosis = Diagnosis::error(Code::ManifestSyntax, Subject::Project, seen, why).about(&project.folder);
         found.push(diagnosis.remedy("see each mistake with its place").command("macml lock --check"));
         return found;
     }
@@ -37,33 +40,94 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
         )),
         _ => None,
     };
-    found.extend(lock.map(|diagnosis| diagnosis.remedy("solve and write it").command("macml lock")));
-    let Some(host) = &facts.machine.host else { return found };
-    let Some(macos) = MacosVersion::told_by(&host.macos) else { return found };
-    let floor = |text: &Option<String>| text.as_deref().and_then(MacosVersion::told_by);
-    let above = project
-        .declared
-        .iter()
-        .filter_map(|one| Some((&one.env, floor(&one.macos)?)))
-        .find(|(_, floor)| *floor > macos);
-    if let Some((env, floor)) = above {
-        let seen = format!("this Mac has macOS {}, and environment `{env}` is for {floor} and later", host.macos);
-        let why = "its wheels do not load here, and a sync refuses it";
-        let diagnosis = Diagnosis::error(Code::BelowFloor, Subject::Project, seen, why);
-        found.push(
-            diagnosis
-                .remedy("update macOS, or see what a lower floor would cost")
-                .command(format!("macml lock --macos {macos} --dry-run")),
-        );
+    found.extend(
+        lock.map(|diagnosis| diagnosis.about(&project.folder).remedy("solve and write it").command("macml lock")),
+    );
+    if let Some(host) = &facts.machine.host {
+        found.extend(below_macos(project, host));
+        found.extend(below_chip(project, host));
     }
-    for environment in facts.environments.iter().filter(|one| one.of_project().is_some()) {
-        let moved = environment.standing.as_deref() == Some("moved");
-        if moved {
-            let seen = format!("environment `{}` was built for another folder", environment.folder);
-            let why = "its commands and activation name the folder in which it was built";
-            let diagnosis = Diagnosis::error(Code::EnvironmentMoved, Subject::Environment, seen, why);
-            found.push(diagnosis.remedy("build it anew where it is now").command("macml sync"));
-        }
+    for environment in facts.environments.iter().filter(|one| one.there) {
+        let Some(name) = environment.of_project() else { continue };
+        let all = standing(project, environment, name).or_else(|| other_python(project, environment, name));
+        found.extend(all.map(|diagnosis| diagnosis.about(&environment.folder)));
     }
     found
+}
+
+fn below_macos(project: &Project, host: &Host) -> Option<Diagnosis> {
+    let macos = MacosVersion::told_by(&host.macos)?;
+    let floors =
+        project.declared.iter().filter_map(|one| Some((&one.env, MacosVersion::told_by(one.macos.as_deref()?)?)));
+    let (env, floor) = floors.filter(|(_, floor)| *floor > macos).max_by_key(|(_, floor)| *floor)?;
+    let seen = format!("this Mac has macOS {}, and environment `{env}` is for {floor} and later", host.macos);
+    let why = "its wheels need not load here, and a sync refuses it";
+    let diagnosis = Diagnosis::error(Code::BelowFloor, Subject::Project, seen, why).about(env);
+    Some(
+        diagnosis
+            .remedy("update macOS, or see what a lower floor would cost")
+            .command(format!("macml lock --macos {macos} --dry-run")),
+    )
+}
+
+fn below_chip(project: &Project, host: &Host) -> Option<Diagnosis> {
+    let Processor::Chip(chip) = host.processor() else { return None };
+    let floors = project.declared.iter().filter_map(|one| Some((&one.env, one.chip.as_deref()?.parse::<Chip>().ok()?)));
+    let (env, floor) = floors
+        .filter(|(_, floor)| floor.generation() > chip.generation())
+        .max_by_key(|(_, floor)| floor.generation())?;
+    let seen = format!("this Mac has an {}, and environment `{env}` is for {floor} and later", host.cpu);
+    let why = "what is locked for later chips may use what this one does not have, and a sync refuses it";
+    let diagnosis = Diagnosis::error(Code::BelowFloor, Subject::Project, seen, why).about(env);
+    Some(diagnosis.remedy(format!("declare `chip = \"{chip}\"` in macml.toml, and lock again")).command("macml lock"))
+}
+
+/// How an environment stands to the project and its lock.
+fn standing(project: &Project, environment: &Environment, name: &str) -> Option<Diagnosis> {
+    let of = |what: &str| format!("environment `{}` {what}", environment.folder);
+    let sync = synced(environment, name);
+    match environment.standing.as_deref() {
+        Some("moved") => {
+            let why = "its commands and activation name the folder in which it was built";
+            let seen = of("was built for another folder");
+            let diagnosis = Diagnosis::error(Code::EnvironmentMoved, Subject::Environment, seen, why);
+            Some(diagnosis.remedy("build it anew where it is now").command(sync))
+        }
+        Some("stale") if project.lock.as_deref() == Some("current") => {
+            let why = "macml.lock has changed since: what runs there is not what it says";
+            let seen = of("is not what macml.lock says");
+            let diagnosis = Diagnosis::warning(Code::EnvironmentStale, Subject::Environment, seen, why);
+            Some(diagnosis.remedy("build what is locked").command(sync))
+        }
+        Some("changed") => {
+            let why = "something was installed or removed behind macml's back: nobody else gets the same from the lock";
+            let seen = of("is not as macml built it");
+            let diagnosis = Diagnosis::warning(Code::NotAsRecorded, Subject::Environment, seen, why);
+            let diagnosis = diagnosis.detail("`macml check` says which files and packages");
+            Some(anew(environment, diagnosis))
+        }
+        _ if ["venv", "conda"].iter().any(|kind| environment.kind.as_deref() == Some(kind)) => {
+            let maker = if environment.kind.as_deref() == Some("conda") { "conda" } else { "another tool" };
+            let why =
+                "macml does not know what is in it, a sync refuses to build in its place, and a hook activates it";
+            let seen = of(&format!("was made by {maker}, not by macml"));
+            let diagnosis = Diagnosis::warning(Code::EnvironmentForeign, Subject::Environment, seen, why);
+            Some(diagnosis.remedy("let macml build its own, and move this one aside").command(sync))
+        }
+        _ => None,
+    }
+}
+
+/// A Python that macml.toml does not admit.
+fn other_python(project: &Project, environment: &Environment, name: &str) -> Option<Diagnosis> {
+    let declared = project.declared.iter().find(|one| one.env == name)?.python.as_deref()?;
+    let (range, version): (Specifiers, Version) =
+        (declared.parse().ok()?, environment.python_version.as_deref()?.parse().ok()?);
+    if range.contains(&version) {
+        return None;
+    }
+    let seen = format!("environment `{}` has Python {version}, and macml.toml asks for {declared}", environment.folder);
+    let why = "what is locked is for another Python: its extension modules do not load in this one";
+    let diagnosis = Diagnosis::error(Code::EnvironmentPython, Subject::Environment, seen, why);
+    Some(anew(environment, diagnosis))
 }

@@ -1,7 +1,8 @@
 //! Which Python works here, as rules that several of them ask: the first on PATH, those of environments that count.
 
-use crate::doctor::facts::{Environment, Facts, Program, Python};
+use crate::doctor::facts::{Distribution, Environment, Facts, Program, Python};
 use crate::environment::Shell;
+use crate::pep::{PackageName, Version};
 
 /// An interpreter that somebody works with, and how it came to be that one.
 pub(super) struct Used<'f> {
@@ -54,8 +55,28 @@ pub(super) fn is_apple_silicon(facts: &Facts) -> bool {
     facts.machine.host.as_ref().is_some_and(|host| host.arm64 == Some(true) || host.cpu.starts_with("Apple "))
 }
 
-/// Quotes a path for a shell where it has to be.
+/// Quotes a path for a shell where it has to be; `~` at its begin stays what it means.
 pub(super) fn quoted(path: &str) -> String {
     let plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@~".contains(char);
-    if path.chars().all(plain) { path.to_owned() } else { Shell::Bash.quote(path) }
+    match path.strip_prefix("~/") {
+        _ if path.chars().all(plain) => path.to_owned(),
+        Some(rest) => format!("~/{}", Shell::Bash.quote(rest)),
+        None => Shell::Bash.quote(path),
+    }
+}
+
+/// Reads what is installed as the name and the version of a release.
+pub(super) fn name_and_version(one: &Distribution) -> Option<(PackageName, Version)> {
+    Some((one.name.parse().ok()?, one.version.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn paths_for_a_shell() {
+        let check = |path: &str, expected: &str| assert_eq!(super::quoted(path), expected);
+        check("~/p/.venv/bin/python3.12", "~/p/.venv/bin/python3.12");
+        check("~/my project/.venv", "~/'my project/.venv'");
+        check("/Volumes/x y", "'/Volumes/x y'");
+    }
 }

@@ -3,52 +3,74 @@
 
 use std::collections::BTreeMap;
 
+use super::python::name_and_version;
+use super::remedies::instead;
 use crate::check::rules::requirement::{Beside, unmet};
 use crate::diag::{Code, Finding, Severity};
-use crate::doctor::facts::{Environment, Facts};
+use crate::doctor::facts::{Declared, Environment, Facts};
 use crate::doctor::{Diagnosis, Subject};
 use crate::knowledge::rule::{Says, Scope};
-use crate::knowledge::{Knowledge, judge_here};
-use crate::pep::{PackageName, Requirement, RequirementSource, Version};
-use crate::target::{Gpu, MacosVersion, PythonMinor};
+use crate::knowledge::{Hit, Knowledge, judge_here};
+use crate::pep::{Marker, MarkerEnv, PackageName, Requirement, RequirementSource, Truth, Version};
+use crate::target::{Floor, Gpu, MacosVersion, Platform, PythonMinor, Target};
 
 pub(super) fn findings(facts: &Facts, knowledge: &Knowledge) -> Vec<Diagnosis> {
     let there = facts.environments.iter().filter(|one| one.there && !one.distributions.is_empty());
-    there.flat_map(|environment| of(facts, environment, knowledge)).collect()
+    let of = |environment: &Environment| {
+        let all = of(facts, environment, knowledge);
+        all.into_iter().map(|diagnosis| diagnosis.about(&environment.folder)).collect::<Vec<_>>()
+    };
+    there.flat_map(of).collect()
 }
 
 /// What is installed, by name.
 pub(super) fn releases(environment: &Environment) -> BTreeMap<PackageName, Version> {
-    let parsed = |name: &str, version: &str| Some((name.parse().ok()?, version.parse().ok()?));
-    environment.distributions.iter().filter_map(|one| parsed(&one.name, &one.version)).collect()
+    environment.distributions.iter().filter_map(name_and_version).collect()
+}
+
+/// What a project declares of an environment of its own.
+fn declared<'f>(facts: &'f Facts, environment: &Environment) -> Option<&'f Declared> {
+    let name = environment.of_project()?;
+    facts.project.iter().flat_map(|project| &project.declared).find(|one| one.env == name)
 }
 
 /// Whether the GPU is asked for in an environment: a project's says so, in others it is what people want.
 pub(super) fn wants_gpu(facts: &Facts, environment: &Environment) -> bool {
-    let name = environment.of_project();
-    let declared = facts.project.iter().flat_map(|project| &project.declared);
-    let gpu = name.and_then(|name| declared.clone().find(|one| one.env == name)).and_then(|one| one.gpu.as_deref());
-    gpu != Some("optional")
+    declared(facts, environment).and_then(|one| one.gpu.as_deref()) != Some("optional")
 }
 
 fn of(facts: &Facts, environment: &Environment, knowledge: &Knowledge) -> Vec<Diagnosis> {
     let set = releases(environment);
-    let mut found = unmet_requirements(environment, &set);
+    let python = environment.python_version.as_deref().and_then(PythonMinor::of_release);
+    let mut found = unmet_requirements(facts, environment, &set, python);
     let Some(host) = &facts.machine.host else { return found };
-    let python = environment.python_version.as_deref().and_then(minor);
     let (Some(python), Some(macos)) = (python, MacosVersion::told_by(&host.macos)) else { return found };
     let gpu = if wants_gpu(facts, environment) { Gpu::Required } else { Gpu::Optional };
-    let Some(mut judgement) = judge_here(knowledge, &set, python, (host, gpu), &[]) else { return found };
+    let ignored = declared(facts, environment).map(|one| one.ignored.as_slice()).unwrap_or_default();
+    let Some(mut judgement) = judge_here(knowledge, &set, python, (host, gpu), ignored) else { return found };
     judgement.say_once();
+    let way = |hit: &Hit<'_>| {
+        let says = knowledge.way_out(hit, &set, macos);
+        says.unwrap_or_else(|| "let macml choose a set that works here".to_owned())
+    };
     for hit in &judgement.condemned {
         let mps = hit.rule.package.as_str() == "torch"
             && hit.rule.scope == Scope::Gpu
             && matches!(hit.rule.says, Says::NeedsMacos(_));
-        let is_requirement = found.iter().any(|one| one.seen.contains(&format!("`{}`", hit.rule.package)));
-        // That TensorFlow is without its plugin is told by the rule on that.
-        let plugin = hit.rule.others().iter().any(|other| other.name.as_str() == "tensorflow-metal");
-        let lacks_plugin = plugin && set.keys().all(|name| name.as_str() != "tensorflow-metal");
-        if is_requirement && !mps || lacks_plugin {
+        // Metadata said it already.
+        let told = |one: &Diagnosis| one.seen.contains(&format!("`{}`", hit.rule.package));
+        if !mps && found.iter().any(told) {
+            continue;
+        }
+        let plugin = |name: &PackageName| name.as_str() == "tensorflow-metal";
+        if hit.rule.others().iter().any(|other| plugin(&other.name)) && !set.keys().any(plugin) {
+            let seen = format!(
+                "`{}` {} is without `tensorflow-metal` in environment `{}`",
+                hit.rule.package, hit.version, environment.folder
+            );
+            let why = "TensorFlow uses the GPU of a Mac through that plugin only, and works on the CPU in silence";
+            let diagnosis = Diagnosis::warning(Code::MetalPluginMissing, Subject::Gpu, seen, why);
+            found.push(instead(environment, way(hit), None, diagnosis));
             continue;
         }
         let statement = hit.rule.statement_of(&hit.version);
@@ -56,8 +78,7 @@ fn of(facts: &Facts, environment: &Environment, knowledge: &Knowledge) -> Vec<Di
         let code = if mps { Code::MpsNeedsMacos } else { Code::KnownConflict };
         let beside = hit.rule.others().into_iter().filter_map(|other| Some((&other.name, set.get(&other.name)?)));
         let beside: Vec<String> = beside.map(|(name, version)| format!("`{name}` {version} is installed")).collect();
-        let mut diagnosis =
-            Diagnosis::error(code, Subject::Environment, seen, hit.rule.reason.trim_end_matches('.').to_owned());
+        let mut diagnosis = Diagnosis::error(code, Subject::Environment, seen, hit.rule.clause());
         if mps {
             diagnosis = diagnosis.detail(format!(
                 "this Mac has macOS {}; that the wheel's tag fits says nothing about the GPU",
@@ -66,46 +87,68 @@ fn of(facts: &Facts, environment: &Environment, knowledge: &Knowledge) -> Vec<Di
         }
         diagnosis.details.extend(beside);
         diagnosis = diagnosis.detail(hit.rule.source());
-        let way =
-            knowledge.way_out(hit, &set, macos).unwrap_or_else(|| "let macml choose a set that works here".to_owned());
-        found.push(diagnosis.remedy(way).command("macml lock"));
+        let asked = knowledge.requirement_out(hit, &set, macos);
+        found.push(instead(environment, way(hit), asked, diagnosis));
     }
     found
 }
 
-/// Parses the minor of a version with a patch.
-pub(super) fn minor(version: &str) -> Option<PythonMinor> {
-    let mut parts = version.split('.');
-    format!("{}.{}", parts.next()?, parts.next()?).parse().ok()
-}
-
-/// What distributions ask of each other by their own metadata, and do not get. Markers that speak of more than extras are
-/// left out: what holds here is the solver's to say.
-fn unmet_requirements(environment: &Environment, set: &BTreeMap<PackageName, Version>) -> Vec<Diagnosis> {
+/// What distributions ask of each other by their own metadata, and do not get. A requirement whose marker does not hold on
+/// this machine in each case is left out.
+fn unmet_requirements(
+    facts: &Facts,
+    environment: &Environment,
+    set: &BTreeMap<PackageName, Version>,
+    python: Option<PythonMinor>,
+) -> Vec<Diagnosis> {
+    let here = python.and_then(|python| marker_env(facts, python));
+    let holds = |marker: &Option<Marker>| match (marker, &here) {
+        (None, _) => true,
+        (Some(marker), Some(here)) => marker.evaluate(here, &[]) == Truth::Always,
+        (Some(_), None) => false,
+    };
+    let is_native =
+        |name: &PackageName| environment.distributions.iter().any(|one| one.name == name.as_str() && one.native > 0);
     let mut found = Vec::new();
     for one in &environment.distributions {
         let Some((name, version)) = one.name.parse().ok().and_then(|name: PackageName| set.get_key_value(&name)) else {
             continue;
         };
         for text in &one.requires {
-            let Ok(Requirement { name: other, source: RequirementSource::Versions(versions), marker: None, .. }) =
+            let Ok(Requirement { name: other, source: RequirementSource::Versions(versions), marker, .. }) =
                 text.parse()
             else {
                 continue;
             };
-            let Some((other, installed)) = set.get_key_value(&other) else { continue };
-            let is_native = |name: &PackageName| {
-                environment.distributions.iter().any(|one| one.name == name.as_str() && one.native > 0)
-            };
-            let beside =
-                Beside { one: (name, version), other: (other, installed), native: is_native(name) && is_native(other) };
-            found.extend(unmet(beside, &versions).map(|finding| told(finding, environment)));
+            let Some((other, installed)) = set.get_key_value(&other).filter(|_| holds(&marker)) else { continue };
+            let native = is_native(name) && is_native(other);
+            let beside = Beside { one: (name, version), other: (other, installed), native };
+            let asked = format!("{other}{versions}");
+            found.extend(unmet(beside, &versions).map(|finding| told(finding, environment, asked)));
         }
     }
     found
 }
 
-fn told(finding: Finding, environment: &Environment) -> Diagnosis {
+/// Returns what marker variables are on this machine for a Python; `None` where it is none that macml locks for.
+fn marker_env(facts: &Facts, python: PythonMinor) -> Option<MarkerEnv> {
+    let (platform, floor) = match &facts.machine.host {
+        Some(host) => {
+            let macos = MacosVersion::told_by(&host.macos)?;
+            // No marker knows the chip.
+            (Platform::MacosArm64, Floor::Mac { macos, chip: "m1".parse().ok()? })
+        }
+        None if facts.machine.system == "linux" => {
+            let platform =
+                if facts.machine.macml_arch == "x86_64" { Platform::LinuxX86_64 } else { Platform::LinuxAarch64 };
+            (platform, Floor::Glibc(2, 17))
+        }
+        None => return None,
+    };
+    Some(Target { platform, floor, python }.marker_env())
+}
+
+fn told(finding: Finding, environment: &Environment, asked: String) -> Diagnosis {
     let seen = format!("{}, in environment `{}`", finding.message, environment.folder);
     let why =
         finding.notes.first().cloned().unwrap_or_else(|| "it was not made or tested with that release".to_owned());
@@ -113,7 +156,6 @@ fn told(finding: Finding, environment: &Environment) -> Diagnosis {
         Severity::Error => Diagnosis::error(finding.code, Subject::Environment, seen, why),
         _ => Diagnosis::warning(finding.code, Subject::Environment, seen, why),
     };
-    diagnosis
-        .remedy(finding.hint.unwrap_or_else(|| "let macml choose a set that fits".to_owned()))
-        .command("macml lock")
+    let says = finding.hint.unwrap_or_else(|| "let macml choose a set that fits".to_owned());
+    instead(environment, says, Some(asked), diagnosis)
 }

@@ -1,6 +1,7 @@
 //! Variables that change what Python imports, commands that start nothing, and a Homebrew for Intel.
 
-use super::python::{first, is_apple_silicon, is_intel, quoted};
+use super::python::{first, is_apple_silicon, is_intel};
+use super::remedies::anew;
 use crate::diag::Code;
 use crate::doctor::facts::Facts;
 use crate::doctor::{Diagnosis, Subject};
@@ -30,14 +31,9 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
             first.name, environment.folder, first.line
         );
         let why = "the environment was moved, or its path has a blank, at which the line is cut";
-        let diagnosis = Diagnosis::error(Code::ShebangBroken, Subject::Environment, seen, why);
-        let own = environment.of_project().is_some();
-        found.push(match own {
-            true => diagnosis.remedy("build it anew where it is now").command("macml sync"),
-            false => diagnosis
-                .remedy("make the environment anew where it is now")
-                .command(format!("python3 -m venv --clear {}", quoted(&environment.folder))),
-        });
+        let diagnosis =
+            Diagnosis::error(Code::ShebangBroken, Subject::Environment, seen, why).about(&environment.folder);
+        found.push(anew(environment, diagnosis));
     }
     if is_apple_silicon(facts)
         && let Some((folder, brew)) = first(facts, &["brew"])
@@ -45,7 +41,8 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     {
         let seen = format!("the Homebrew that comes first on PATH is the one for Intel, in `{folder}`");
         let why = "what it installs is for Intel: Pythons, libomp, compilers";
-        let diagnosis = Diagnosis::warning(Code::IntelHomebrew, Subject::Tools, seen, why);
+        let prefix = folder.trim_end_matches("/bin");
+        let diagnosis = Diagnosis::warning(Code::IntelHomebrew, Subject::Tools, seen, why).about(prefix);
         found.push(
             diagnosis
                 .remedy("install the one for Apple Silicon, in `/opt/homebrew`, and let it come first")

@@ -9,6 +9,7 @@ mod glance;
 mod homebrews;
 mod installed;
 mod libraries;
+mod locks;
 mod machine;
 mod measure;
 mod memory;
@@ -89,6 +90,7 @@ pub fn gather(look: &Look<'_>) -> Facts {
         project::gather,
         environments::gather,
         pythons::gather,
+        locks::gather,
         homebrews::gather,
         folders::folders,
         network::network,

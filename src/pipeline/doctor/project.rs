@@ -146,6 +146,7 @@ fn declared(env: &EnvSpec, run_env: &BTreeMap<String, String>) -> Option<Declare
         memory: env.memory,
         frameworks,
         run_env: run_env.iter().map(variable).collect(),
+        ignored: env.resolution.ignore_rules.clone(),
     })
 }
 

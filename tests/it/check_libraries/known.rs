@@ -21,12 +21,15 @@ fn a_lock_of_others_without_the_plugin() {
         &[
             "does not work on macOS 14.0: `tensorflow` 2.21.0 needs `tensorflow-metal` for the GPU",
             "rule `tensorflow-gpu-needs-metal`: TensorFlow's own wheel computes on the CPU.",
-            "= add `tensorflow-metal`; `tensorflow-metal` 1.2.0 needs `tensorflow` >=2.13, <2.20",
+            "= add `tensorflow-metal`, and what it goes with: `tensorflow-metal` 1.2.0 needs `tensorflow` >=2.13, <2.20",
         ],
     );
     assert_eq!(one(&part, "known-conflict").package.as_ref().unwrap().as_str(), "tensorflow");
     let part = tensorflow("2.18.1").known();
-    assert_eq!(one(&part, "known-conflict").finding.hint.as_deref(), Some("add `tensorflow-metal`"));
+    assert_eq!(
+        one(&part, "known-conflict").finding.hint.as_deref(),
+        Some("add `tensorflow-metal` 1.2.0, the newest known to go with `tensorflow` 2.18.1")
+    );
     // Where the GPU is only welcome it is something to know.
     let gpu = |set: &mut macml::pipeline::check::Set| set.of.on.as_mut().unwrap().mac.gpu = Gpu::Optional;
     let part = tensorflow("2.18.1").but(gpu).known();

@@ -391,6 +391,23 @@ fn r28_conda_and_a_venv_at_once() {
 }
 
 #[test]
+fn with_full_the_libraries_of_an_environment_are_proved() {
+    let mut mac = Mac::new();
+    let base = pyenv(&mac, &ALL);
+    mac.venv("v", base);
+    let mut flipped = library("@rpath/liba.dylib");
+    flipped[0x1001] ^= 1;
+    mac.install("v", "a-1.0", "cp312-cp312-macosx_11_0_arm64", &[("a/liba.dylib", &flipped)], &["a/gone.py"]);
+    let env = mac.text("v");
+    mac = mac.with("VIRTUAL_ENV", &env);
+    assert_eq!(only(&mac.see()).proof, None);
+    mac.full = true;
+    let facts = mac.see();
+    let codes: Vec<&str> = only(&facts).proof.iter().flatten().map(|one| one.code.as_str()).collect();
+    assert!(codes.contains(&"signature-broken") && codes.contains(&"not-as-recorded"), "{codes:?}");
+}
+
+#[test]
 fn environments_are_told_once_with_every_role() {
     let mut mac = Mac::new();
     let base = pyenv(&mac, &ALL);

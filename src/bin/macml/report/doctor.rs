@@ -90,6 +90,9 @@ struct ReportedDiagnosis {
     severity: ReportedSeverity,
     /// The section that it belongs to.
     subject: ReportedSubject,
+    /// The thing that is wrong, as its section names it: the folder of an environment, a program; absent where it is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    about: Option<String>,
     /// What was seen.
     seen: String,
     /// Why that matters.
@@ -274,6 +277,7 @@ impl From<&Diagnosis> for ReportedDiagnosis {
             code: one.code.to_string(),
             severity: one.severity.into(),
             subject: one.subject.into(),
+            about: one.about.clone(),
             seen: one.seen.clone(),
             why: one.why.clone(),
             details: one.details.clone(),

@@ -36,7 +36,7 @@ use crate::pipeline::check::set::Set;
 use crate::sys::fs::FsError;
 
 pub use complete::complete;
-pub use read::read;
+pub use read::{from_source, read};
 
 /// A lock of another tool, read for some Macs.
 #[derive(Clone, PartialEq, Debug)]

@@ -21,6 +21,7 @@ use crate::lock::foreign::Selection;
 use crate::lock::foreign::Taken;
 use crate::lock::foreign::model::Folder;
 use crate::pep::PackageName;
+use crate::pep::Version;
 use crate::pipeline::check::part::Because;
 use crate::pipeline::check::part::Level;
 use crate::pipeline::check::part::Of;
@@ -36,6 +37,7 @@ use crate::pipeline::check::set::Set;
 use crate::target::Floor;
 use crate::target::MacosVersion;
 use crate::target::Platform;
+use crate::target::PythonMinor;
 use crate::target::Target;
 
 use super::Beside;
@@ -94,6 +96,31 @@ pub fn read(
     }
     reading.say(declared.macos.is_none().then_some(macos));
     Ok(reading.foreign)
+}
+
+/// Lists the releases that a lock has for one Mac without a wheel that fits: they are built from their sources where the lock
+/// is installed. `python` is the one in use, where the lock's folder names none.
+///
+/// # Errors
+/// When it cannot be read, or nobody says for which Python.
+pub fn from_source(
+    lock: &Path,
+    python: Option<PythonMinor>,
+    mac: &Mac,
+) -> Result<Vec<(PackageName, Option<Version>)>, Error> {
+    let (read, _) = foreign::read_with_text(lock)?;
+    let folder = lock.parent().unwrap_or(Path::new(""));
+    let python = python::decide(None, folder, lock, read.requires_python.as_ref()).or_else(|error| match python {
+        Some(minor) => python::decide(Some(minor), folder, lock, None),
+        None => Err(error),
+    })?;
+    let floor = Floor::Mac { macos: mac.macos, chip: mac.chip.clone() };
+    let target = Target { platform: Platform::MacosArm64, floor, python: python.minor };
+    let machine = Machine { target, python_full: python.full };
+    // What is not for this Mac builds nothing on it.
+    let Ok(selection) = read.on(&machine, &Choice::default()) else { return Ok(Vec::new()) };
+    let built = selection.packages.iter().filter(|one| matches!(one.taken, Taken::Source(Some(_))));
+    Ok(built.map(|one| (one.release.name.clone(), one.release.version.clone())).collect())
 }
 
 struct Reading<'a> {
