@@ -32,7 +32,10 @@ const APART: usize = 12;
 
 impl Log {
     pub(super) fn new(lines: Vec<Line>) -> Self {
-        let broken = |pair: &[Line]| pair[0].text.len() >= NARROW && pair[1].number == pair[0].number + 1;
+        // What a shell of Python answers belongs to what it was asked.
+        let asked = |line: &Line| line.text.starts_with(">>> ") || line.text.starts_with("In [");
+        let broken =
+            |pair: &[Line]| (pair[0].text.len() >= NARROW || asked(&pair[0])) && pair[1].number == pair[0].number + 1;
         let pairs = lines.windows(2).enumerate().filter(|(_, pair)| broken(pair));
         let joined = pairs.flat_map(|(at, pair)| {
             let join = |between: &str| {

@@ -89,7 +89,7 @@ fn memory(found: &Found<'_>, facts: Option<&Facts>, explanation: &mut Explanatio
 
 /// Why torch found no device.
 fn device(found: &Found<'_>, facts: &Facts, knowledge: &Knowledge, explanation: &mut Explanation) {
-    if found.signature.name != "mps-macos" {
+    if !["mps-macos", "is-available-false"].contains(&found.signature.name.as_str()) {
         return;
     }
     let Some(host) = &facts.machine.host else { return };
@@ -98,9 +98,12 @@ fn device(found: &Found<'_>, facts: &Facts, knowledge: &Knowledge, explanation: 
     let no_device = facts.metal.as_ref().is_some_and(|metal| metal.devices.is_empty());
     let above = torch.and_then(|torch| above(torch, host, knowledge));
     if let (Some(above), Some(torch)) = (above, torch) {
+        explanation.code = Code::MpsNeedsMacos;
+        let said = found.captures.name("said").map(|said| format!("; that it says {} is out of date", said.as_str()));
         explanation.cause = format!(
-            "torch {torch} needs macOS {} for the GPU, and this Mac has {macos}; that it says {} is out of date",
-            above.needs, &found.captures["said"]
+            "torch {torch} needs macOS {} for the GPU, and this Mac has {macos}{}",
+            above.needs,
+            said.unwrap_or_default()
         );
         explanation.details.push(above.source);
         explanation.remedy.says = above.way;

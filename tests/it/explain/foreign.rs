@@ -31,10 +31,13 @@ const WORDS: [&str; 24] = [
     "Keras",
 ];
 
-const FILES: [&str; 3] = [
+const FILES: [&str; 6] = [
     include_str!("../../explain/foreign/words.txt"),
     include_str!("../../explain/foreign/chinese.txt"),
     include_str!("../../explain/foreign/own.txt"),
+    include_str!("../../explain/foreign/systems.txt"),
+    include_str!("../../explain/foreign/builds.txt"),
+    include_str!("../../explain/foreign/homonyms.txt"),
 ];
 
 #[test]
