@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::python::name_and_version;
+use super::python::{name_and_version, quoted};
 use super::remedies::instead;
 use crate::check::rules::requirement::{Beside, unmet};
 use crate::diag::{Code, Finding, Severity};
@@ -47,6 +47,7 @@ fn of(facts: &Facts, environment: &Environment, knowledge: &Knowledge) -> Vec<Di
     let (Some(python), Some(macos)) = (python, MacosVersion::told_by(&host.macos)) else { return found };
     let gpu = if wants_gpu(facts, environment) { Gpu::Required } else { Gpu::Optional };
     let ignored = declared(facts, environment).map(|one| one.ignored.as_slice()).unwrap_or_default();
+    found.extend(set.iter().filter_map(|(name, version)| unknown(environment, (name, version), knowledge)));
     let Some(mut judgement) = judge_here(knowledge, &set, python, (host, gpu), ignored) else { return found };
     judgement.say_once();
     let way = |hit: &Hit<'_>| {
@@ -91,6 +92,27 @@ fn of(facts: &Facts, environment: &Environment, knowledge: &Knowledge) -> Vec<Di
         found.push(instead(environment, way(hit), asked, diagnosis));
     }
     found
+}
+
+/// A release of which nothing is known yet: that nothing is said against it means nothing.
+fn unknown(
+    environment: &Environment,
+    (name, version): (&PackageName, &Version),
+    knowledge: &Knowledge,
+) -> Option<Diagnosis> {
+    let known = knowledge.unknown(name, version)?;
+    let seen = format!(
+        "`{name}` {version} in environment `{}` is newer than what this macml knows ({}, up to {known})",
+        environment.folder, knowledge.date
+    );
+    let why = "whether its GPU works and what it goes together with is unknown, neither good nor bad";
+    let diagnosis = Diagnosis::warning(Code::NewerThanKnowledge, Subject::Environment, seen, why);
+    let command = match environment.of_project() {
+        Some("default") => "macml verify".to_owned(),
+        Some(name) => format!("macml verify --env {}", quoted(name)),
+        None => format!("macml verify --prefix {}", quoted(&environment.folder)),
+    };
+    Some(diagnosis.remedy("see whether it trains on the GPU, and as the CPU does").command(command))
 }
 
 /// What distributions ask of each other by their own metadata, and do not get. A requirement whose marker does not hold on
