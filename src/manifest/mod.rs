@@ -11,6 +11,8 @@
 mod keys;
 pub mod schema;
 
+pub mod edit;
+
 pub mod meant;
 
 mod raw;
@@ -152,6 +154,14 @@ pub fn read(path: &Path, version: &semver::Version) -> Result<Project, Error> {
         }
         Err(error) => return Err(error.into()),
     };
+    read_as(path, text, version)
+}
+
+/// Reads a text as it would be read if it stood at `path`.
+///
+/// # Errors
+/// When it holds mistakes.
+pub fn read_as(path: &Path, text: String, version: &semver::Version) -> Result<Project, Error> {
     let source = Source { name: path.display().to_string(), text };
     // The folder's own name, however it is reached: over a link, or in other case on a Mac.
     let own = path.parent().and_then(|folder| sys::resolve(folder).ok().flatten());

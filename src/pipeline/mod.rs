@@ -9,6 +9,7 @@ mod arriving;
 pub mod bundle;
 pub mod check;
 pub mod doctor;
+mod edit;
 pub mod ops;
 pub mod sync;
 mod told;
@@ -65,6 +66,7 @@ use crate::target::MacosVersion;
 use crate::target::Platform;
 use crate::target::PythonMinor;
 
+pub use edit::{Change, Edited, edit};
 pub use told::{KnownProblem, Set, Told, tell};
 pub use why::{Standing, Why, why};
 
@@ -280,6 +282,9 @@ pub enum Error {
         /// The manifest, for places in it.
         project: Box<Project>,
     },
+    /// The manifest cannot be edited as asked for.
+    #[error(transparent)]
+    Edit(#[from] manifest::edit::EditError),
     /// Someone edited the manifest in the meantime.
     #[error("`{}` changed while it was being solved", manifest.display())]
     ManifestChanged {
@@ -302,21 +307,61 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
     let manifest = manifest::discover(&job.start, job.home.as_deref())?;
     let _turn = take_turn(job.purpose, &manifest, progress)?;
     let project = manifest::read(&manifest, &job.version)?;
-    let folder = manifest.parent().unwrap_or(Path::new("")).to_owned();
-    let lock_path = folder.join(LOCK_NAME);
+    let lock_path = project.folder().join(LOCK_NAME);
     let present = Present::from(lock::read(&lock_path)?);
     present.announce(progress);
+    let Answered { lockfile, answers, findings, stale, unsolved, current, tried } =
+        answer(job, &project, &present, connect, progress)?;
+    let verdict = match job.purpose {
+        _ if tried => Verdict::Tried,
+        _ if current => Verdict::Unchanged,
+        Purpose::Check => Verdict::Stale,
+        Purpose::Show if present.lock.as_ref() == Some(&lockfile) => Verdict::Unchanged,
+        Purpose::Show => Verdict::Differs,
+        Purpose::Write => {
+            unchanged_since(&manifest, &project.source.text)?;
+            match lock::write(&lock_path, &lockfile)? {
+                fs::Written::Unchanged => Verdict::Unchanged,
+                fs::Written::Changed => Verdict::Written,
+            }
+        }
+    };
+    let folder = project.folder().to_owned();
+    Ok(Outcome { verdict, project, folder, lockfile, before: present.before(), answers, findings, stale, unsolved })
+}
 
-    let envs = wanted(job, &project, &present)?;
+/// What a manifest comes to, before anything is written.
+struct Answered {
+    lockfile: Lockfile,
+    answers: Vec<Answer>,
+    findings: Vec<Finding>,
+    stale: Vec<Stale>,
+    unsolved: Option<Box<Error>>,
+    /// Whether the lock that is there answers it.
+    current: bool,
+    /// Whether something else than the manifest was solved.
+    tried: bool,
+}
+
+/// Solves what the lock that is there does not answer.
+fn answer(
+    job: &Job,
+    project: &Project,
+    present: &Present,
+    connect: Connect<'_>,
+    progress: &dyn Progress,
+) -> Result<Answered, Error> {
+    let folder = project.folder();
+    let envs = wanted(job, project, present)?;
     let tried = envs.iter().any(|env| !project.manifest.envs.contains(env));
-    let kept = envs.iter().map(|env| present.keep(job, env, &project, &folder)).collect::<Vec<_>>();
+    let kept = envs.iter().map(|env| present.keep(job, env, project, folder)).collect::<Vec<_>>();
     let mut source = match kept.iter().all(Option::is_some) {
         true => None,
         false => Some(connect(&project.manifest, Reach::Network).map_err(Error::Connect)?),
     };
     let mut facts = source.as_deref_mut().map(|source| Facts::new(source, progress));
 
-    let solve = Solve { job, project: &project, present: &present, folder: &folder };
+    let solve = Solve { job, project, present, folder };
     let mut answers = Vec::new();
     let mut solved = Vec::new();
     let mut unsolved = None;
@@ -343,9 +388,9 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
     let mut findings = project.findings.clone();
     findings.extend(source.iter().flat_map(|source| source.findings()));
 
-    let stale = present.stale(&project, &envs);
+    let stale = present.stale(project, &envs);
     let current = stale.is_empty() && solved.is_empty() && unsolved.is_none();
-    let lockfile = if current { present.whole() } else { present.with(&project, &solved)? };
+    let lockfile = if current { present.whole() } else { present.with(project, &solved)? };
     let knowledge = Knowledge::built_in();
     for answer in &mut answers {
         if let Some(locked) = lockfile.env(&answer.env.name, answer.platform) {
@@ -353,21 +398,7 @@ pub fn lock(job: &Job, connect: Connect<'_>, progress: &dyn Progress) -> Result<
         }
     }
     findings.extend(job.upgrade.in_vain(&[present.lock.as_ref(), Some(&lockfile)]));
-    let verdict = match job.purpose {
-        _ if tried => Verdict::Tried,
-        _ if current => Verdict::Unchanged,
-        Purpose::Check => Verdict::Stale,
-        Purpose::Show if present.lock.as_ref() == Some(&lockfile) => Verdict::Unchanged,
-        Purpose::Show => Verdict::Differs,
-        Purpose::Write => {
-            unchanged_since(&manifest, &project)?;
-            match lock::write(&lock_path, &lockfile)? {
-                fs::Written::Unchanged => Verdict::Unchanged,
-                fs::Written::Changed => Verdict::Written,
-            }
-        }
-    };
-    Ok(Outcome { verdict, project, folder, lockfile, before: present.before(), answers, findings, stale, unsolved })
+    Ok(Answered { lockfile, answers, findings, stale, unsolved, current, tried })
 }
 
 /// Lets nobody else write this project's lock meanwhile. The manifest stands for the lock: it is there, and a file of
@@ -600,9 +631,9 @@ fn file_url(path: &Path) -> url::Url {
 }
 
 /// Refuses to write the answer to a manifest that is no longer there.
-fn unchanged_since(manifest: &Path, project: &Project) -> Result<(), Error> {
+fn unchanged_since(manifest: &Path, read: &str) -> Result<(), Error> {
     match fs::read_text(manifest)? {
-        Some(text) if text == project.source.text => Ok(()),
+        Some(text) if text == read => Ok(()),
         _ => Err(Error::ManifestChanged { manifest: manifest.to_owned() }),
     }
 }

@@ -8,6 +8,8 @@
 
 // The lockfile: fixtures of every version, its schema, and writing as one step.
 mod lock;
+// Packages that come into macml.toml and go again.
+mod edit;
 // The manifests that we show, and their locks.
 mod examples;
 // How good and bad macml.toml files are read and explained.

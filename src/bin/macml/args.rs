@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use clap::CommandFactory as _;
 use clap::FromArgMatches as _;
 
+use crate::commands::add::AddArgs;
+use crate::commands::add::RemoveArgs;
 use crate::commands::bench::BenchArgs;
 use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
@@ -29,7 +31,7 @@ use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Daily", &["lock", "sync", "run", "hook"]),
+    ("Daily", &["add", "remove", "lock", "sync", "run", "hook"]),
     ("Prove", &["check", "verify", "bench"]),
     ("Repair", &["doctor", "explain", "why", "matrix", "ops", "rules"]),
     ("Plumbing", &["bundle", "env", "python", "cache", "completions"]),
@@ -52,6 +54,7 @@ pub(crate) struct Args {
 /// The verbs.
 #[derive(clap::Subcommand, Debug)]
 pub(crate) enum Command {
+    Add(AddArgs),
     Bench(BenchArgs),
     Bundle(BundleArgs),
     Cache(CacheArgs),
@@ -65,6 +68,7 @@ pub(crate) enum Command {
     Matrix(MatrixArgs),
     Ops(OpsArgs),
     Python(PythonArgs),
+    Remove(RemoveArgs),
     Rules(RulesArgs),
     Run(RunArgs),
     Sync(SyncArgs),

@@ -18,6 +18,7 @@ use macml::install::UnpackError;
 use macml::lock;
 use macml::manifest;
 use macml::manifest::Project;
+use macml::manifest::edit::EditError;
 use macml::matrix;
 use macml::pep::PackageName;
 use macml::pep::WheelName;
@@ -155,6 +156,16 @@ impl CommandError {
             E::NoMac | E::UnknownPython { .. } => Self::new(Kind::Usage, error),
             E::DirectWheel { .. } | E::Build(_) => Self::new(Kind::Manifest, error),
             E::Connect(error) => Self::new(Kind::Index, error),
+            E::Edit(ref edit) => {
+                let hint = match edit {
+                    EditError::NoEnv(_) => None,
+                    EditError::Absent { .. } => Some("`macml tree` shows what is asked for, and by what"),
+                    EditError::Several(_) | EditError::Unclear => {
+                        Some("edit macml.toml by hand, then run `macml lock`")
+                    }
+                };
+                hint.into_iter().fold(Self::new(Kind::Manifest, error.to_string()), Self::hint)
+            }
             E::ManifestChanged { .. } => Self::new(Kind::Manifest, error).hint("run it again"),
             E::Lockfile(lock::Error::Newer { .. }) => Self::new(Kind::Lockfile, error)
                 .hint("update macml; or delete the lock to solve afresh, without the versions that it keeps"),

@@ -71,6 +71,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
     };
     let printer = Printer::new(colors, context.level);
     match args.command {
+        Command::Add(args) => commands::add::run(&args, &context, &printer),
         Command::Bench(args) => commands::bench::run(&args, &context, &printer),
         Command::Bundle(args) => commands::bundle::run(&args, &context, &printer),
         Command::Cache(args) => commands::cache::run(&args, &context, &printer),
@@ -87,6 +88,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
         Command::Ops(args) => commands::ops::run(&args, &context, &printer),
         Command::Python(args) => commands::python::run(&args, &context, &printer),
+        Command::Remove(args) => commands::add::run_remove(&args, &context, &printer),
         Command::Rules(args) => commands::rules::run(&args, &context, &printer),
         Command::Run(args) => commands::run::run(&args, &context, &printer),
         Command::Sync(args) => commands::sync::run(&args, &context, &printer),

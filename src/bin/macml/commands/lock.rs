@@ -111,7 +111,7 @@ pub(crate) fn run(args: &LockArgs, context: &Context, printer: &Printer) -> Exit
     match (format, result) {
         (FormatArg::Text, Ok(outcome)) => text(&outcome, begun.elapsed(), context, printer),
         (FormatArg::Json, Ok(outcome)) => {
-            let report = Report::locked(&outcome, context);
+            let report = Report::locked(report::lock::Command::Lock, &outcome, context);
             error::finish(printer.data(&report::text(&report)), report.exit_code, printer)
         }
         (FormatArg::Text, Err(error)) => error.show(printer),
@@ -167,6 +167,18 @@ impl LockArgs {
 
 /// Shows an outcome to people.
 fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer) -> ExitCode {
+    findings(outcome, context, printer);
+    let written = printer.result(&summary(outcome, took, printer.level()));
+    if outcome.verdict == Verdict::Stale {
+        let error = CommandError::stale(outcome);
+        let code = error.show(printer);
+        return if written.is_err() { error::finish(written, error.kind.code(), printer) } else { code };
+    }
+    error::finish(written, 0, printer)
+}
+
+/// Shows what is to be said of macml.toml, the indexes and the releases.
+pub(super) fn findings(outcome: &Outcome, context: &Context, printer: &Printer) {
     let own = &outcome.project.source;
     let source = Source { name: context.shown(Path::new(&own.name)), text: own.text.clone() };
     let mut findings: Vec<&Finding> = Vec::new();
@@ -183,17 +195,10 @@ fn text(outcome: &Outcome, took: Duration, context: &Context, printer: &Printer)
     for finding in findings {
         printer.aside(&(render::finding(finding, Some(&source)) + "\n"));
     }
-    let written = printer.result(&summary(outcome, took, printer.level()));
-    if outcome.verdict == Verdict::Stale {
-        let error = CommandError::stale(outcome);
-        let code = error.show(printer);
-        return if written.is_err() { error::finish(written, error.kind.code(), printer) } else { code };
-    }
-    error::finish(written, 0, printer)
 }
 
 /// Lays out what people read: what moved, then the state of each environment, then the end in one line.
-fn summary(outcome: &Outcome, took: Duration, level: Level) -> String {
+pub(super) fn summary(outcome: &Outcome, took: Duration, level: Level) -> String {
     let mut lines = Vec::new();
     // Without a lock to compare with all is new, and the list would only push the summary off the screen.
     if matches!(outcome.before, Before::Whole(_)) || level == Level::Verbose {

@@ -1,5 +1,6 @@
 //! One file per verb: its arguments, whose comments are its help, and `run`.
 
+pub(crate) mod add;
 pub(crate) mod bench;
 pub(crate) mod bundle;
 pub(crate) mod cache;

@@ -1,4 +1,5 @@
-//! What `macml lock --output-format json` prints: schema/report.schema.json is generated from here.
+//! What `macml lock`, `macml add` and `macml remove` print with `--output-format json`: schema/report.schema.json is generated
+//! from here.
 
 use std::path::Path;
 
@@ -27,14 +28,14 @@ use crate::error::CommandError;
 /// The number of this form of the report.
 const SCHEMA: u32 = 1;
 
-/// What `macml lock --output-format json` prints to stdout, on success and on failure: one document, nothing else.
+/// What `macml lock --output-format json`, `add` and `remove` print to stdout, on success and on failure: one document, nothing else.
 #[derive(Serialize, Debug)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub(crate) struct Report {
     /// The number of this form: 1.
     pub(crate) schema: u32,
-    /// The verb: `lock`.
+    /// The verb: `lock`, `add` or `remove`.
     pub(crate) command: Command,
     /// The end, in one word.
     pub(crate) verdict: Verdict,
@@ -42,6 +43,9 @@ pub(crate) struct Report {
     pub(crate) exit_code: u8,
     /// One for each environment and platform looked at, in the order of macml.toml.
     pub(crate) environments: Vec<Environment>,
+    /// Lines that macml.toml got, as they are written there; those of `add` only.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lines: Vec<String>,
     /// What differs from the lock before, by environment and platform; those without a difference are left out.
     pub(crate) changes: Vec<Changes>,
     /// Warnings and notes about macml.toml and the indexes and, when the verdict is `error`, the mistakes in it.
@@ -59,6 +63,10 @@ pub(crate) struct Report {
 pub(crate) enum Command {
     /// `macml lock`
     Lock,
+    /// `macml add`
+    Add,
+    /// `macml remove`
+    Remove,
 }
 
 /// The end, in one word.
@@ -325,12 +333,12 @@ impl Report {
         let exit_code = error.kind.code();
         let verdict = if exit_code == 1 { Verdict::Unsatisfiable } else { Verdict::Error };
         let error = Some(ReportedError::new(error));
-        let (environments, changes) = (Vec::new(), Vec::new());
-        Self { schema: SCHEMA, command, verdict, exit_code, environments, changes, findings, error }
+        let (environments, lines, changes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { schema: SCHEMA, command, verdict, exit_code, environments, lines, changes, findings, error }
     }
 
-    /// Makes the report of `macml lock` with an outcome.
-    pub(crate) fn locked(outcome: &Outcome, context: &Context) -> Self {
+    /// Makes the report of an outcome.
+    pub(crate) fn locked(command: Command, outcome: &Outcome, context: &Context) -> Self {
         let source = Source {
             name: context.shown(Path::new(&outcome.project.source.name)),
             text: outcome.project.source.text.clone(),
@@ -350,10 +358,11 @@ impl Report {
         };
         Self {
             schema: SCHEMA,
-            command: Command::Lock,
+            command,
             verdict,
             exit_code: error.as_ref().map_or(0, |error| error.kind.code()),
             environments: outcome.answers.iter().filter_map(environment).collect(),
+            lines: Vec::new(),
             changes: outcome.diff().envs.iter().map(Changes::from).collect(),
             findings: found.map(|finding| ReportedFinding::new(finding, Some(&source))).collect(),
             error: error.as_ref().map(ReportedError::new),
