@@ -3,7 +3,7 @@
 //! Asking never blocks and waiting never asks, so the solver can run ahead of the network without threads of its
 //! own, and a test can answer in any order.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -261,4 +261,28 @@ impl Source for InMemorySource {
         };
         Some((ask, Ok(answer)))
     }
+}
+/// What an index has of a package, or why that is not known.
+pub type Known = Result<PageAnswer, String>;
+
+/// Asks for all of some pages at once, then waits for each.
+pub fn pages(
+    asked: &BTreeSet<(IndexName, PackageName)>,
+    source: &mut dyn Source,
+) -> BTreeMap<(IndexName, PackageName), Known> {
+    for (index, name) in asked {
+        source.ask(Ask::Page { index: index.clone(), name: name.clone() });
+    }
+    let mut pages = BTreeMap::new();
+    while pages.len() < asked.len() {
+        // Nothing limits the wait.
+        let Some((Ask::Page { index, name }, answer)) = source.wait(None) else { continue };
+        let known = match answer {
+            Ok(Answer::Page(page)) => Ok(page),
+            Ok(_) => unreachable!("a page was asked for"),
+            Err(error) => Err(error.to_string()),
+        };
+        pages.insert((index, name), known);
+    }
+    pages
 }

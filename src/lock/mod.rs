@@ -47,7 +47,7 @@
 //!
 //! # Locks of other tools
 //!
-//! [`foreign`] reads those of projects that keep uv or pip. They are looked at and never written, and no answer of macml
+//! [`export`] writes what is locked as they have it. [`foreign`] reads those of projects that keep uv or pip. They are looked at and never written, and no answer of macml
 //! stays close to them.
 
 pub mod error;
@@ -66,6 +66,7 @@ pub mod pins;
 pub mod diff;
 pub mod satisfies;
 
+pub mod export;
 pub mod foreign;
 
 pub use build::{Answer, build, with_envs};

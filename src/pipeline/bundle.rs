@@ -29,7 +29,6 @@ use crate::index::download::Wanted;
 use crate::install::WheelCache;
 use crate::lock;
 use crate::lock::Lockfile;
-use crate::lock::Stale;
 use crate::lock::model::LockedEnv;
 use crate::lock::pick::Picker;
 use crate::manifest;
@@ -55,7 +54,7 @@ use crate::target::MacosVersion;
 use crate::target::Platform;
 
 use super::LOCK_NAME;
-use super::Present;
+use super::NotCurrent;
 
 /// The file that tells a bundle from any other folder.
 pub const BUNDLE_NAME: &str = "macml-bundle.json";
@@ -114,18 +113,9 @@ pub struct BundledWheel {
 /// Why there is no bundle, or still the one before.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
-    /// The manifest, or the environments.
+    /// The manifest, the environments, or a lock that cannot be used as it is.
     #[error(transparent)]
-    Pipeline(#[from] super::Error),
-    /// There is no lock.
-    #[error("there is no `{LOCK_NAME}`, which says what a bundle holds")]
-    Unlocked,
-    /// The lock cannot be read.
-    #[error("`{LOCK_NAME}` cannot be used as it is")]
-    Broken,
-    /// The lock does not answer the manifest.
-    #[error("`{LOCK_NAME}` does not answer `macml.toml`")]
-    Stale(Vec<Stale>),
+    NotCurrent(#[from] NotCurrent),
     /// An environment is not for the platform.
     #[error("environment `{env}` is not locked for {platform}")]
     OtherPlatform {
@@ -189,13 +179,13 @@ pub enum BundleError {
 
 impl From<lock::Error> for BundleError {
     fn from(error: lock::Error) -> Self {
-        Self::Pipeline(error.into())
+        Self::NotCurrent(super::Error::from(error).into())
     }
 }
 
 impl From<manifest::Error> for BundleError {
     fn from(error: manifest::Error) -> Self {
-        Self::Pipeline(error.into())
+        Self::NotCurrent(super::Error::from(error).into())
     }
 }
 
@@ -231,7 +221,7 @@ pub fn bundle(
     let project = manifest::read(&manifest, &job.version)?;
     let folder = manifest.parent().unwrap_or(Path::new("")).to_owned();
     let lock_path = folder.join(LOCK_NAME);
-    let lock = current(job, &project, &lock_path)?;
+    let lock = super::current_lock(&project, &job.only)?;
     let envs = chosen(job, &project, &lock)?;
     let files = files(job, &lock, &envs, &folder)?;
 
@@ -315,22 +305,9 @@ pub fn bundle(
 }
 
 /// Reads the lock, which has to answer the manifest in all that is to be bundled.
-fn current(job: &BundleJob, project: &Project, path: &Path) -> Result<Lockfile, BundleError> {
-    let present = Present::from(lock::read(path)?);
-    let broken = present.is_broken();
-    let envs = wanted(job, project)?;
-    let stale = present.stale(project, &envs);
-    match present.lock {
-        None if broken => Err(BundleError::Broken),
-        None => Err(BundleError::Unlocked),
-        Some(_) if !stale.is_empty() => Err(BundleError::Stale(stale)),
-        Some(lock) => Ok(lock),
-    }
-}
-
 fn wanted(job: &BundleJob, project: &Project) -> Result<Vec<EnvSpec>, BundleError> {
     let all = &project.manifest.envs;
-    job.only.iter().try_for_each(|name| super::env(all, name).map(drop))?;
+    job.only.iter().try_for_each(|name| super::env(all, name).map(drop)).map_err(NotCurrent::from)?;
     let chosen = |env: &&EnvSpec| job.only.is_empty() || job.only.contains(&env.name);
     Ok(all.iter().filter(chosen).cloned().collect())
 }
@@ -358,7 +335,7 @@ fn chosen<'a>(job: &BundleJob, project: &Project, lock: &'a Lockfile) -> Result<
             }
         }
     }
-    if macs { Ok(envs) } else { Err(super::Error::NoMac.into()) }
+    if macs { Ok(envs) } else { Err(NotCurrent::from(super::Error::NoMac).into()) }
 }
 
 /// Lists the wheels by name.

@@ -10,6 +10,7 @@ pub mod bundle;
 pub mod check;
 pub mod doctor;
 mod edit;
+pub mod export;
 pub mod ops;
 pub mod sync;
 mod told;
@@ -399,6 +400,43 @@ fn answer(
     }
     findings.extend(job.upgrade.in_vain(&[present.lock.as_ref(), Some(&lockfile)]));
     Ok(Answered { lockfile, answers, findings, stale, unsolved, current, tried })
+}
+
+/// Why a lock is not used as it is.
+#[derive(Debug, thiserror::Error)]
+pub enum NotCurrent {
+    /// The manifest, or the lock, could not be read.
+    #[error(transparent)]
+    Pipeline(#[from] Error),
+    /// There is no lock.
+    #[error("there is no `{LOCK_NAME}`")]
+    Unlocked,
+    /// The lock cannot be read.
+    #[error("`{LOCK_NAME}` cannot be used as it is")]
+    Broken,
+    /// The lock does not answer the manifest.
+    #[error("`{LOCK_NAME}` does not answer `macml.toml`")]
+    Stale(Vec<Stale>),
+}
+
+/// Returns the lock beside a manifest, if it answers the environments that are named: all of them where none is.
+///
+/// # Errors
+/// When it does not, or one of these is no environment.
+pub fn current_lock(project: &Project, only: &[String]) -> Result<Lockfile, NotCurrent> {
+    let all = &project.manifest.envs;
+    only.iter().try_for_each(|name| env(all, name).map(drop))?;
+    let chosen = |env: &&EnvSpec| only.is_empty() || only.contains(&env.name);
+    let envs: Vec<EnvSpec> = all.iter().filter(chosen).cloned().collect();
+    let present = Present::from(lock::read(&project.folder().join(LOCK_NAME)).map_err(Error::from)?);
+    let broken = present.is_broken();
+    let stale = present.stale(project, &envs);
+    match present.lock {
+        None if broken => Err(NotCurrent::Broken),
+        None => Err(NotCurrent::Unlocked),
+        Some(_) if !stale.is_empty() => Err(NotCurrent::Stale(stale)),
+        Some(lock) => Ok(lock),
+    }
 }
 
 /// Lets nobody else write this project's lock meanwhile. The manifest stands for the lock: it is there, and a file of

@@ -10,6 +10,8 @@
 mod lock;
 // Packages that come into macml.toml and go again.
 mod edit;
+// What is locked, in the forms of other tools.
+mod export;
 // The manifests that we show, and their locks.
 mod examples;
 // How good and bad macml.toml files are read and explained.

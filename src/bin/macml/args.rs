@@ -18,6 +18,7 @@ use crate::commands::completions::CompletionsArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::env::EnvArgs;
 use crate::commands::explain::ExplainArgs;
+use crate::commands::export::ExportArgs;
 use crate::commands::hook::HookArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
@@ -34,7 +35,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["add", "remove", "lock", "sync", "run", "hook"]),
     ("Prove", &["check", "verify", "bench"]),
     ("Repair", &["doctor", "explain", "why", "matrix", "ops", "rules"]),
-    ("Plumbing", &["bundle", "env", "python", "cache", "completions"]),
+    ("Plumbing", &["export", "bundle", "env", "python", "cache", "completions"]),
 ];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
@@ -63,6 +64,7 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     Env(EnvArgs),
     Explain(ExplainArgs),
+    Export(ExportArgs),
     Hook(HookArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),

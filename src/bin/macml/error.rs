@@ -24,6 +24,7 @@ use macml::pep::PackageName;
 use macml::pep::WheelName;
 use macml::pipeline;
 use macml::pipeline::Before;
+use macml::pipeline::NotCurrent;
 use macml::pipeline::Outcome;
 use macml::pipeline::sync;
 use macml::pipeline::sync::Synced;
@@ -172,6 +173,20 @@ impl CommandError {
             E::Lockfile(lock::Error::Fs(error)) | E::Disk(error) => Self::from_disk(error),
             E::Lockfile(_) => Self::new(Kind::Lockfile, error),
             E::Resolve { cause, project } => Self::from_resolve(cause, &project, context),
+        }
+    }
+
+    /// Turns a lock that cannot be used as it is into what people read.
+    pub(crate) fn from_not_current(error: NotCurrent, context: &Context) -> Self {
+        let relock = "`macml lock` brings it up to date";
+        match error {
+            NotCurrent::Pipeline(error) => Self::from_pipeline(error, context),
+            NotCurrent::Unlocked => Self::new(Kind::Stale, error).hint("`macml lock` writes it"),
+            NotCurrent::Broken => Self::new(Kind::Stale, error).hint(relock),
+            NotCurrent::Stale(ref reasons) => {
+                let reasons = reasons.iter().map(ToString::to_string).collect();
+                Self { reasons, ..Self::new(Kind::Stale, error).hint(relock) }
+            }
         }
     }
 

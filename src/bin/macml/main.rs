@@ -80,6 +80,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
         Command::Doctor(args) => commands::doctor::run(&args, &context, &printer),
         Command::Env(args) => commands::env::run(&args, &context, &printer),
         Command::Explain(args) => commands::explain::run(&args, &context, &printer),
+        Command::Export(args) => commands::export::run(&args, &context, &printer),
         Command::Hook(args) => {
             let program = words.first().map(OsString::as_os_str).unwrap_or_default();
             commands::hook::run(&args, &context, &printer, program)

@@ -9,12 +9,10 @@ use crate::diag::Finding;
 use crate::diag::Severity;
 use crate::diag::few;
 use crate::index::download::Place;
-use crate::index::source::Answer;
-use crate::index::source::Ask;
-use crate::index::source::IndexName;
 use crate::index::source::Page;
 use crate::index::source::PageAnswer;
 use crate::index::source::Source;
+use crate::index::source::pages;
 use crate::knowledge;
 use crate::pep::PackageName;
 use crate::pep::Version;
@@ -31,9 +29,6 @@ use super::set::Set;
 /// (<https://github.com/replicate/monobase/pull/17>, <https://github.com/replicate/monobase/pull/13>); what is left of that
 /// is two weeks to act in.
 const OLD_NIGHT: i64 = 45;
-
-/// What an index has of a package, or why that is not known.
-type Known = Result<PageAnswer, String>;
 
 /// Asks the indexes for the page of each locked file, and judges what they say. `today` is counted in days since the
 /// beginning of 1970, in UTC.
@@ -55,7 +50,7 @@ pub fn offered(sets: &[Set], source: &mut dyn Source, today: u64) -> Part {
     }
 
     let asked: BTreeSet<(&str, &PackageName)> = files.keys().map(|(index, name, _)| (*index, *name)).collect();
-    let pages = ask(&asked, source);
+    let pages = pages(&asked.iter().map(|(index, name)| ((*index).into(), (*name).clone())).collect(), source);
     let mut told = Vec::new();
     let mut silent: BTreeMap<(&str, &str), Vec<&PackageName>> = BTreeMap::new();
     for (index, name) in asked {
@@ -103,25 +98,6 @@ pub fn offered(sets: &[Set], source: &mut dyn Source, today: u64) -> Part {
 
 fn of(package: &PackageName, finding: Finding) -> Told {
     Told { package: Some(package.clone()), ..finding.into() }
-}
-
-/// Asks for all pages, then waits for each.
-fn ask(asked: &BTreeSet<(&str, &PackageName)>, source: &mut dyn Source) -> BTreeMap<(IndexName, PackageName), Known> {
-    for (index, name) in asked {
-        source.ask(Ask::Page { index: (*index).into(), name: (*name).clone() });
-    }
-    let mut pages = BTreeMap::new();
-    while pages.len() < asked.len() {
-        // Nothing limits the wait.
-        let Some((Ask::Page { index, name }, answer)) = source.wait(None) else { continue };
-        let known = match answer {
-            Ok(Answer::Page(page)) => Ok(page),
-            Ok(_) => unreachable!("a page was asked for"),
-            Err(error) => Err(error.to_string()),
-        };
-        pages.insert((index, name), known);
-    }
-    pages
 }
 
 /// Says what is wrong with what a page has of a file.

@@ -118,15 +118,8 @@ fn make(args: &BundleArgs, context: &Context, draw: &Arc<Draw>) -> Result<Bundle
 /// Turns what stood in the way into what people read.
 fn failed(error: BundleError, context: &Context) -> CommandError {
     use error::Kind;
-    let relock = "`macml lock` brings it up to date";
     match error {
-        BundleError::Pipeline(error) => CommandError::from_pipeline(error, context),
-        BundleError::Unlocked => CommandError::new(Kind::Stale, error).hint("`macml lock` writes it"),
-        BundleError::Broken => CommandError::new(Kind::Stale, error).hint(relock),
-        BundleError::Stale(ref reasons) => {
-            let reasons = reasons.iter().map(ToString::to_string).collect();
-            CommandError { reasons, ..CommandError::new(Kind::Stale, error).hint(relock) }
-        }
+        BundleError::NotCurrent(error) => CommandError::from_not_current(error, context),
         BundleError::NoWheel { .. } => CommandError::new(Kind::Unsatisfiable, error)
             .hint("it is now known to need a later macOS than when it was locked: `macml lock -U` chooses again"),
         BundleError::OtherPlatform { .. } => CommandError::new(Kind::Usage, error)

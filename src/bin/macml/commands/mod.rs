@@ -9,6 +9,7 @@ pub(crate) mod completions;
 pub(crate) mod doctor;
 pub(crate) mod env;
 pub(crate) mod explain;
+pub(crate) mod export;
 pub(crate) mod hook;
 pub(crate) mod lock;
 pub(crate) mod matrix;
