@@ -65,6 +65,7 @@ pub mod pins;
 
 pub mod diff;
 pub mod satisfies;
+pub mod tree;
 
 pub mod export;
 pub mod foreign;

@@ -8,6 +8,7 @@
 mod arriving;
 pub mod bundle;
 pub mod check;
+pub mod compare;
 pub mod doctor;
 mod edit;
 pub mod export;

@@ -266,7 +266,7 @@ fn what_cannot_be_meant_is_told_before_anything_is_asked() {
     project.write("macml.lock", "version = 1\nnonsense\n");
     check(&[], 1, "`macml.lock` cannot be used as it is");
     std::fs::remove_file(project.path().join("macml.lock")).unwrap();
-    check(&[], 1, "there is no `macml.lock`, which says what a bundle holds");
+    check(&[], 1, "there is no `macml.lock`");
     assert_eq!(index.requests().len(), asked);
     let entries: Vec<PathBuf> = std::fs::read_dir(project.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     assert_eq!(entries.len(), 2, "{entries:?}");

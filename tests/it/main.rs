@@ -12,6 +12,8 @@ mod lock;
 mod edit;
 // What is locked, in the forms of other tools.
 mod export;
+// Three ways to read a lock: as a tree, against another one, against what is newer.
+mod tree;
 // The manifests that we show, and their locks.
 mod examples;
 // How good and bad macml.toml files are read and explained.

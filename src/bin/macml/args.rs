@@ -15,6 +15,7 @@ use crate::commands::bundle::BundleArgs;
 use crate::commands::cache::CacheArgs;
 use crate::commands::check::CheckArgs;
 use crate::commands::completions::CompletionsArgs;
+use crate::commands::diff::DiffArgs;
 use crate::commands::doctor::DoctorArgs;
 use crate::commands::env::EnvArgs;
 use crate::commands::explain::ExplainArgs;
@@ -23,10 +24,12 @@ use crate::commands::hook::HookArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
 use crate::commands::ops::OpsArgs;
+use crate::commands::outdated::OutdatedArgs;
 use crate::commands::python::PythonArgs;
 use crate::commands::rules::RulesArgs;
 use crate::commands::run::RunArgs;
 use crate::commands::sync::SyncArgs;
+use crate::commands::tree::TreeArgs;
 use crate::commands::verify::VerifyArgs;
 use crate::commands::why::WhyArgs;
 
@@ -35,7 +38,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Daily", &["add", "remove", "lock", "sync", "run", "hook"]),
     ("Prove", &["check", "verify", "bench"]),
     ("Repair", &["doctor", "explain", "why", "matrix", "ops", "rules"]),
-    ("Plumbing", &["export", "bundle", "env", "python", "cache", "completions"]),
+    ("Plumbing", &["tree", "diff", "outdated", "export", "bundle", "env", "python", "cache", "completions"]),
 ];
 
 /// Declare, lock and prove machine-learning environments for Apple Silicon Macs.
@@ -61,6 +64,7 @@ pub(crate) enum Command {
     Cache(CacheArgs),
     Check(CheckArgs),
     Completions(CompletionsArgs),
+    Diff(DiffArgs),
     Doctor(DoctorArgs),
     Env(EnvArgs),
     Explain(ExplainArgs),
@@ -69,11 +73,13 @@ pub(crate) enum Command {
     Lock(LockArgs),
     Matrix(MatrixArgs),
     Ops(OpsArgs),
+    Outdated(OutdatedArgs),
     Python(PythonArgs),
     Remove(RemoveArgs),
     Rules(RulesArgs),
     Run(RunArgs),
     Sync(SyncArgs),
+    Tree(TreeArgs),
     Verify(VerifyArgs),
     Why(WhyArgs),
 }

@@ -1,3 +1,5 @@
+//! What is written of a lock with two platforms, and that it is read again.
+
 use super::*;
 use crate::lock::parse;
 

@@ -130,7 +130,8 @@ fn answer(
             error::finish(printer.result(&text), 0, printer)
         }
         (FormatArg::Json, Ok(edited)) => {
-            let lines = edited.lines.iter().map(Line::written).collect();
+            let added = matches!(verb, Command::Add);
+            let lines = added.then(|| edited.lines.iter().map(Line::written).collect());
             let report = Report { lines, ..Report::locked(verb, &edited.outcome, context) };
             error::finish(printer.data(&report::text(&report)), 0, printer)
         }

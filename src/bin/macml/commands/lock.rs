@@ -293,7 +293,7 @@ fn gpu(gpu: Gpu) -> &'static str {
 }
 
 /// Lays out what moved, environment by environment, with an empty line below.
-fn changes(diff: &Diff) -> Vec<String> {
+pub(super) fn changes(diff: &Diff) -> Vec<String> {
     let line = |line: macml::lock::diff::Line| match line.sign {
         Sign::Heading => styled(NAME, line.text),
         Sign::Added => format!(" {} {}", styled(GOOD, "+"), line.text),

@@ -43,9 +43,9 @@ pub(crate) struct Report {
     pub(crate) exit_code: u8,
     /// One for each environment and platform looked at, in the order of macml.toml.
     pub(crate) environments: Vec<Environment>,
-    /// Lines that macml.toml got, as they are written there; those of `add` only.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) lines: Vec<String>,
+    /// Lines that macml.toml got, as they are written there; present with `add`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lines: Option<Vec<String>>,
     /// What differs from the lock before, by environment and platform; those without a difference are left out.
     pub(crate) changes: Vec<Changes>,
     /// Warnings and notes about macml.toml and the indexes and, when the verdict is `error`, the mistakes in it.
@@ -333,7 +333,7 @@ impl Report {
         let exit_code = error.kind.code();
         let verdict = if exit_code == 1 { Verdict::Unsatisfiable } else { Verdict::Error };
         let error = Some(ReportedError::new(error));
-        let (environments, lines, changes) = (Vec::new(), Vec::new(), Vec::new());
+        let (environments, lines, changes) = (Vec::new(), None, Vec::new());
         Self { schema: SCHEMA, command, verdict, exit_code, environments, lines, changes, findings, error }
     }
 
@@ -362,7 +362,7 @@ impl Report {
             verdict,
             exit_code: error.as_ref().map_or(0, |error| error.kind.code()),
             environments: outcome.answers.iter().filter_map(environment).collect(),
-            lines: Vec::new(),
+            lines: None,
             changes: outcome.diff().envs.iter().map(Changes::from).collect(),
             findings: found.map(|finding| ReportedFinding::new(finding, Some(&source))).collect(),
             error: error.as_ref().map(ReportedError::new),
