@@ -112,6 +112,8 @@ named! {
         MemoryBelow "memory-below" "less memory than the project asks for";
         MemoryShort "memory-short" "memory that is nearly used up";
         FallbackSet "fallback-set" "operators that may run on the CPU unnoticed";
+        MemoryRatio "memory-ratio" "a share of memory that torch refuses";
+        CommandMissing "command-missing" "a program that is in no folder of PATH";
         MemoryUnlimited "memory-unlimited" "a limit of memory for the GPU that is lifted";
         OpenmpSilenced "openmp-silenced" "the warning of several OpenMP runtimes switched off";
         SyncedFolder "synced-folder" "an environment in a folder that is synchronized";

@@ -118,7 +118,7 @@ impl MetalDevice {
     /// Returns how many bytes torch takes at most where nothing else is said: 1.7 times what Metal recommends,
     /// <https://docs.pytorch.org/docs/stable/mps_environment_variables.html>.
     pub fn torch_limit(&self) -> Option<u64> {
-        self.working_set.map(|bytes| bytes / 10 * 17)
+        self.working_set.map(|bytes| (bytes / 10).saturating_mul(17))
     }
 }
 
@@ -188,9 +188,10 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// Returns the value of a variable that counts.
+    /// Returns the value of a variable that counts; what is empty is unset.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.variables.iter().find(|one| one.name == name).map(|one| one.value.as_str())
+        let found = self.variables.iter().find(|one| one.name == name).map(|one| one.value.as_str());
+        found.filter(|value| !value.is_empty())
     }
 }
 
@@ -242,6 +243,8 @@ pub struct Program {
     pub archs: Vec<String>,
     /// The interpreter of a script, as its first line says, looking behind `env` and behind the `/bin/sh` of a long line.
     pub interpreter: Option<String>,
+    /// Whether that is a file.
+    pub interpreter_there: Option<bool>,
 }
 
 /// An interpreter.
@@ -392,12 +395,14 @@ pub struct Record {
 pub struct Environment {
     /// Its folder.
     pub folder: String,
-    /// How it is known: `project NAME`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `named`.
+    /// How it is known: `project NAME`, `VIRTUAL_ENV`, `CONDA_PREFIX`, `this folder`, `named`.
     pub roles: Vec<String>,
     /// Who made it: `macml`, `venv`, `conda`, `staged`; absent for something that is none, or is not there.
     pub kind: Option<String>,
     /// Whether there is something.
     pub there: bool,
+    /// Whether it may not be read, or its `pyvenv.cfg` may not: nothing is known of it then.
+    pub unreadable: bool,
     /// Of macml's: whether it is the one that the lock says: `current`, `stale`, `moved`, `changed`.
     pub standing: Option<String>,
     /// Its interpreter, the first path: `…/bin/python`.
@@ -517,7 +522,7 @@ pub struct Proved {
 pub struct Folder {
     /// The folder.
     pub folder: String,
-    /// What it is for: `project`, `cache`, `environments`, `temporary`.
+    /// What it is for: `project`, `cache`, `environments` of macml, `environment` of another tool, `temporary`.
     pub of: String,
     /// The format of its volume: `apfs`, `exfat`.
     pub format: Option<String>,

@@ -8,6 +8,7 @@ use super::rules::{COMPILER, MACHINE, MEMORY, METAL};
 use crate::diag::Severity;
 use crate::host::{Process, gigabytes};
 use crate::sys::disk::Bytes;
+use crate::target::MacosVersion;
 
 /// Lines about one subject.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -114,12 +115,18 @@ fn machine(facts: &Facts) -> Vec<Told> {
         Some(host) => {
             let model = facts.machine.model.as_deref().map_or_else(String::new, |model| format!(" ({model})"));
             let process = if host.process == Process::Translated { ", under Rosetta" } else { "" };
-            lines.push(Told::of(format!("{}{model}, macOS {}{process}", host.cpu, host.macos), [MACHINE]));
+            let told = Told::of(format!("{}{model}, macOS {}{process}", host.cpu, host.macos), [MACHINE]);
+            let known = MacosVersion::told_by(&host.macos).is_some();
+            lines.push(if known { told } else { Told { quiet: Mark::Unseen, ..told } });
         }
         None => lines.extend(facts.machine.release.as_ref().map(|release| Told::of(release, [MACHINE]))),
     }
     if let Some(total) = facts.memory.total {
-        let free = facts.memory.free_percent.map_or_else(String::new, |free| format!(", {free} % free"));
+        let free = facts
+            .memory
+            .free_percent
+            .filter(|free| *free <= 100)
+            .map_or_else(String::new, |free| format!(", {free} % free"));
         let swap = facts.memory.swap_used.filter(|used| *used > 0);
         let swap = swap.map_or_else(String::new, |used| format!(", {} of swap used", gigabytes(used)));
         lines.push(Told::of(format!("{} of memory{free}{swap}", gigabytes(total)), [MEMORY]));
@@ -175,7 +182,7 @@ fn tools(facts: &Facts) -> Vec<Told> {
 
 fn pythons(facts: &Facts) -> Vec<Told> {
     let on_path = facts.path.iter().flat_map(|folder| folder.programs.iter().map(|one| (&folder.folder, one)));
-    let first = |name: &str| on_path.clone().find(|(_, program)| program.name == name);
+    let first = |name: &str| on_path.clone().find(|(_, program)| program.name == name && program.resolved.is_some());
     let told = ["python", "python3", "pip", "pip3"].into_iter().filter_map(first).map(|(folder, program)| {
         let archs = if program.archs.is_empty() { String::new() } else { format!(", {}", program.archs.join(" and ")) };
         let known = facts.pythons.iter().find(|one| Some(&one.resolved) == program.resolved.as_ref());

@@ -15,6 +15,8 @@ pub(super) struct Found<'t> {
     /// Its line.
     pub(super) line: &'t Line,
     at: usize,
+    /// What follows in the next lines, into which a terminal may have broken it.
+    pub(super) after: String,
 }
 
 /// A log as it is searched: its lines, and each with the next where a terminal may have broken one in two.
@@ -22,16 +24,21 @@ pub(super) struct Found<'t> {
 pub(super) struct Log {
     lines: Vec<Line>,
     joined: Vec<(usize, Line)>,
+    on_mac: bool,
 }
 
 /// Terminals break lines at their width, seldom before this column.
 const NARROW: usize = 60;
 
+/// How many lines a terminal may break one into.
+const MORE: usize = 3;
+
 /// How many lines an exception may say before the word that chains it to the next one.
 const APART: usize = 12;
 
 impl Log {
-    pub(super) fn new(lines: Vec<Line>) -> Self {
+    /// Takes the lines of a text; `on_mac` is whether they may be of a Mac.
+    pub(super) fn new(lines: Vec<Line>, on_mac: bool) -> Self {
         // What a shell of Python answers belongs to what it was asked.
         let asked = |line: &Line| line.text.starts_with(">>> ") || line.text.starts_with("In [");
         let broken =
@@ -44,7 +51,7 @@ impl Log {
             [join(""), join(" ")]
         });
         let joined = joined.collect();
-        Self { lines, joined }
+        Self { lines, joined, on_mac }
     }
 
     /// Lists the known texts, in the order in which they stand.
@@ -55,8 +62,13 @@ impl Log {
         let whole = self.lines.iter().enumerate();
         for (at, line) in whole.chain(self.joined.iter().map(|(at, line)| (*at, line))) {
             let Some((signature, captures)) = signatures.of_line(&line.text) else { continue };
+            if signature.only_mac && !self.on_mac {
+                continue;
+            }
             if signature.needs.iter().all(has) && !signature.unless.iter().any(has) {
-                all.push(Found { signature, captures, line, at });
+                let after = self.lines.get(at + 1..).unwrap_or_default().iter().take(MORE);
+                let after = after.map(|line| format!(" {}", line.text)).collect();
+                all.push(Found { signature, captures, line, at, after });
             }
         }
         // Of a line and of the same joined with the next, the line itself.
@@ -68,6 +80,9 @@ impl Log {
     /// Finds the cause, with what else is known, the nearest to the end first.
     pub(super) fn cause(&self) -> Option<(Found<'_>, Vec<Found<'_>>)> {
         let mut found = self.found();
+        if self.ended_well(&found) {
+            return None;
+        }
         let ends = self.unknown_end(&found);
         let counts = |one: &Found<'_>| match one.signature.role {
             Role::Warning => ends.is_none_or(|end| one.at > end) && !self.fails_after(one.at),
@@ -98,6 +113,22 @@ impl Log {
         }
     }
 
+    /// Whether what is known was overcome: the log goes on, and its last line says that it came to a good end, or a loss that was
+    /// NaN is a number again.
+    fn ended_well(&self, found: &[Found<'_>]) -> bool {
+        let (Some(last), Some(known)) = (self.lines.last(), found.last()) else { return false };
+        let good =
+            ["successfully installed ", "successfully built ", "training finished", "training complete", "done."];
+        let text = last.text.to_ascii_lowercase();
+        let is_good = good.iter().any(|good| text.starts_with(good)) || text.ends_with("saved.") || text == "done";
+        let overcome = found.iter().all(|one| one.signature.role != Role::Warning);
+        if is_good && overcome && known.at + 1 < self.lines.len() {
+            return true;
+        }
+        let is_step = |one: &Found<'_>| one.signature.name == "nan-step";
+        found.iter().all(is_step) && self.lines[known.at + 1..].iter().any(|line| has_loss(&line.text))
+    }
+
     /// Whether something fails after a line.
     fn fails_after(&self, at: usize) -> bool {
         let error = |line: &Line| {
@@ -105,6 +136,16 @@ impl Log {
         };
         self.lines[at + 1..].iter().any(error)
     }
+}
+
+/// Whether a line tells a loss that is a number.
+fn has_loss(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let numbers = lower.match_indices("loss").filter_map(|(at, word)| {
+        let rest = lower[at + word.len()..].trim_start_matches(['=', ':', ' ']);
+        rest.chars().next()
+    });
+    numbers.into_iter().any(|first| first.is_ascii_digit())
 }
 
 /// Whether a line is the last of a traceback: the exception with what it says.

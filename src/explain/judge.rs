@@ -55,9 +55,72 @@ pub(super) fn judge(
         device(found, facts, knowledge, &mut explanation);
         killed(facts, &mut explanation);
         pair(facts, &mut explanation);
-        distribution(facts, &mut explanation);
+        distribution(found, facts, &mut explanation);
+        module(found, facts, &mut explanation);
+        reachable(facts, &mut explanation);
     }
     explanation
+}
+
+/// Leaves a command out that has nothing to work on where there is no project, or names what there is instead; from another
+/// system the Mac is asked by a file.
+fn reachable(facts: &Facts, explanation: &mut Explanation) {
+    let Some(command) = explanation.remedy.command.clone() else { return };
+    let elsewhere = facts.machine.host.is_none() && facts.machine.system == "linux";
+    if elsewhere && command == "macml doctor" && explanation.code != Code::Killed {
+        explanation.remedy.says.push_str("; ask on the Mac, `macml doctor --host mac.json` reads the answer here");
+        explanation.remedy.command = Some("macml doctor --facts > mac.json".to_owned());
+        return;
+    }
+    if facts.project.is_some() {
+        return;
+    }
+    let there = facts.environments.iter().find(|one| one.there && !one.distributions.is_empty());
+    let torch = installed(facts, "torch");
+    let mut words = command.split(' ');
+    explanation.remedy.command = match (words.next(), words.next()) {
+        (Some("macml"), Some("check")) if !command.contains("--index") => {
+            there.map(|one| format!("macml check --prefix {}", crate::environment::Shell::Bash.quote(&one.folder)))
+        }
+        (Some("macml"), Some("ops")) => torch.map(|torch| command.replacen("ops", &format!("ops --torch {torch}"), 1)),
+        (Some("macml"), Some("sync" | "lock" | "check" | "verify" | "run")) => None,
+        _ => Some(command),
+    };
+}
+
+/// The name on the index of what is imported by another.
+const IMPORTED: [(&str, &str); 7] = [
+    ("PIL", "pillow"),
+    ("cv2", "opencv-python"),
+    ("sklearn", "scikit-learn"),
+    ("yaml", "pyyaml"),
+    ("mlx_lm", "mlx-lm"),
+    ("skimage", "scikit-image"),
+    ("bs4", "beautifulsoup4"),
+];
+
+/// Whether a module that was not found is there, in an environment whose Python did not run.
+fn module(found: &Found<'_>, facts: &Facts, explanation: &mut Explanation) {
+    let (Code::ModuleMissing, Some(module)) = (explanation.code, found.captures.name("module")) else { return };
+    let module = module.as_str();
+    let name = IMPORTED.iter().find(|(import, _)| *import == module).map_or(module, |(_, name)| name);
+    let has = facts.environments.iter().find_map(|environment| {
+        let one = environment.distributions.iter().find(|one| one.name == name)?;
+        Some((environment, one))
+    });
+    if let Some((environment, one)) = has {
+        explanation.cause = format!(
+            "`{name}` {} is installed in `{}`, so that another Python ran than the one of that environment",
+            one.version, environment.folder
+        );
+        explanation.remedy.says = "start the program with that environment's Python".to_owned();
+        let python = environment.python.as_deref();
+        explanation.remedy.command = match environment.of_project() {
+            Some("default") => Some("macml run python train.py".to_owned()),
+            Some(env) => Some(format!("macml run --env {env} python train.py")),
+            None => python.map(|python| format!("{python} train.py")),
+        };
+    }
 }
 
 /// The release of a package in the environment that counts: the project's, or the active one.
@@ -83,8 +146,11 @@ fn memory(found: &Found<'_>, facts: Option<&Facts>, explanation: &mut Explanatio
     if explanation.code != Code::OutOfMemory {
         return;
     }
-    let total = facts.and_then(|facts| facts.memory.total).unwrap_or_default();
-    explanation.details.extend(verify::out_of_memory(&found.line.text, total));
+    // A Mac's error says nothing of another machine's memory.
+    let mac = facts.filter(|facts| facts.machine.host.is_some());
+    let total = mac.and_then(|facts| facts.memory.total).unwrap_or_default();
+    let text = format!("{}{}", found.line.text, found.after);
+    explanation.details.extend(verify::out_of_memory(&text, total));
 }
 
 /// Why torch found no device.
@@ -96,6 +162,14 @@ fn device(found: &Found<'_>, facts: &Facts, knowledge: &Knowledge, explanation: 
     let (macos, torch) = (&host.macos, installed(facts, "torch"));
     let translated = host.process == Process::Translated || facts.pythons.iter().any(|python| is_intel(&python.archs));
     let no_device = facts.metal.as_ref().is_some_and(|metal| metal.devices.is_empty());
+    if host.arm64 == Some(false) || host.cpu.starts_with("Intel") {
+        explanation.code = Code::IntelMac;
+        explanation.cause =
+            format!("this Mac has an Intel processor (`{}`): torch uses the GPU of Apple Silicon only", host.cpu);
+        explanation.remedy.says = "work on the CPU with older releases, or on a server".to_owned();
+        explanation.remedy.command = None;
+        return;
+    }
     let above = torch.and_then(|torch| above(torch, host, knowledge));
     if let (Some(above), Some(torch)) = (above, torch) {
         explanation.code = Code::MpsNeedsMacos;
@@ -121,7 +195,10 @@ fn device(found: &Found<'_>, facts: &Facts, knowledge: &Knowledge, explanation: 
         explanation.remedy.says = "run it in Terminal on the Mac itself".to_owned();
         explanation.remedy.command = None;
     } else if translated {
-        explanation.details.push("a Python for Intel under Rosetta sees no GPU".to_owned());
+        explanation.code = Code::RosettaPython;
+        explanation.cause = format!("a Python for Intel runs under Rosetta on this {}, and sees no GPU", host.cpu);
+        explanation.remedy.says = "take a Python for Apple Silicon, and build the environment anew with it".to_owned();
+        explanation.remedy.command = Some("brew install python@3.13".to_owned());
     } else {
         explanation
             .details
@@ -163,6 +240,16 @@ fn killed(facts: &Facts, explanation: &mut Explanation) {
     if explanation.code != Code::Killed {
         return;
     }
+    if facts.machine.host.is_none() && facts.machine.system == "linux" {
+        explanation.cause =
+            "the system ended the process at once: on Linux that is mostly the kernel, which had no memory left"
+                .to_owned();
+        explanation.remedy.says =
+            "take a smaller batch or model, or give the machine or container more memory; the kernel's log says whom it ended"
+                .to_owned();
+        explanation.remedy.command = Some("dmesg | tail".to_owned());
+        return;
+    }
     let unsigned = facts.pythons.iter().find(|python| !python.unsigned.is_empty());
     if let Some(python) = unsigned {
         explanation.code = Code::PythonKilled;
@@ -187,11 +274,27 @@ fn pair(facts: &Facts, explanation: &mut Explanation) {
 }
 
 /// Whether the Python that asked is one for Intel.
-fn distribution(facts: &Facts, explanation: &mut Explanation) {
+fn distribution(found: &Found<'_>, facts: &Facts, explanation: &mut Explanation) {
+    /// Packages that are for CUDA, and have no wheel for a Mac.
+    const CUDA: [&str; 10] =
+        ["triton", "xformers", "flash-attn", "cupy", "deepspeed", "vllm", "tensorrt", "apex", "auto-gptq", "nvidia"];
     if explanation.code != Code::NoDistribution {
         return;
     }
     let Some(host) = &facts.machine.host else { return };
+    let package = found.captures.name("package").map(|package| package.as_str().to_ascii_lowercase().replace('_', "-"));
+    if let Some(package) = package
+        && (package.contains("+cu") || CUDA.iter().any(|name| package.starts_with(name)))
+    {
+        explanation.code = Code::CudaOnMac;
+        explanation.cause = format!("`{package}` is for CUDA, which no Mac has: there is no wheel of it for one");
+        explanation.remedy.says = match package.contains("+cu") {
+            true => "ask for the release without `+cu…`: the wheel for Macs has the GPU in it".to_owned(),
+            false => "leave it out on a Mac: with a marker, `sys_platform == 'linux'`".to_owned(),
+        };
+        explanation.remedy.command = None;
+        return;
+    }
     let first = facts.path.iter().flat_map(|folder| &folder.programs).find(|one| one.name.starts_with("python"));
     let archs = first.map(|program| program.archs.as_slice()).unwrap_or_default();
     if host.arm64 == Some(true) && is_intel(archs) {

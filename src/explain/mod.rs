@@ -21,7 +21,8 @@ pub use explanation::{Explanation, Matched};
 
 /// Finds the cause behind a text; `None` where none is known.
 pub fn explain(text: &[u8], facts: Option<&Facts>, knowledge: &Knowledge) -> Option<Explanation> {
-    let log = find::Log::new(text::lines(text));
+    let on_mac = facts.is_none_or(|facts| facts.machine.host.is_some() || facts.machine.system != "linux");
+    let log = find::Log::new(text::lines(text), on_mac);
     let (cause, others) = log.cause()?;
     let others = others.iter().map(|one| (one.signature.code, one.matched())).collect();
     Some(judge::judge(&cause, others, facts, knowledge))

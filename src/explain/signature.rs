@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use regex::Captures;
 use regex::Regex;
 use regex::RegexSet;
+use regex::RegexSetBuilder;
 
 use crate::diag::Code;
 
@@ -16,6 +17,8 @@ pub(super) struct Signature {
     pub(super) role: Role,
     pub(super) needs: Vec<String>,
     pub(super) unless: Vec<String>,
+    /// Whether it is the cause on a Mac only, and elsewhere another is.
+    pub(super) only_mac: bool,
     pub(super) cause: String,
     pub(super) remedy: String,
     pub(super) command: Option<String>,
@@ -48,6 +51,8 @@ struct Written {
     needs: Vec<String>,
     #[serde(default)]
     unless: Vec<String>,
+    #[serde(default)]
+    only_mac: bool,
     cause: String,
     remedy: String,
     command: Option<String>,
@@ -58,6 +63,9 @@ struct Written {
 struct File {
     signature: Vec<Written>,
 }
+
+/// How many bytes the patterns may take together: with less, a hundred of them are looked for one byte at a time.
+const LARGEST: usize = 256 << 20;
 
 /// Every signature, and all of their patterns at once.
 #[derive(Debug)]
@@ -75,8 +83,9 @@ impl Signatures {
 
     fn parse(text: &str) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-        let together =
-            RegexSet::new(file.signature.iter().map(|one| &one.pattern)).map_err(|error| error.to_string())?;
+        let mut together = RegexSetBuilder::new(file.signature.iter().map(|one| &one.pattern));
+        let together = together.size_limit(LARGEST).dfa_size_limit(LARGEST).build();
+        let together = together.map_err(|error| error.to_string())?;
         let all = file.signature.into_iter().map(Signature::of).collect::<Result<_, _>>()?;
         Ok(Self { all, together })
     }
@@ -99,6 +108,7 @@ impl Signature {
             role: written.role,
             needs: written.needs,
             unless: written.unless,
+            only_mac: written.only_mac,
             cause: written.cause,
             remedy: written.remedy,
             command: written.command,

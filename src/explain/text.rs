@@ -42,6 +42,8 @@ fn seen(line: &str) -> String {
     let line = plain(line);
     let line = cut(&line);
     let line = straight(&line);
+    // Input methods write it so behind the name of an exception.
+    let line = line.replacen("Error：", "Error: ", 1);
     unwrapped(line.trim()).to_owned()
 }
 
@@ -99,6 +101,7 @@ fn straight(line: &str) -> Cow<'_, str> {
 fn unwrapped(mut line: &str) -> &str {
     for _ in 0..6 {
         let rest = quoted(line).or_else(|| bracketed(line)).or_else(|| timed(line)).or_else(|| step(line));
+        let rest = rest.or_else(|| service(line)).or_else(|| logger(line)).or_else(|| told(line));
         match rest {
             Some(rest) => line = rest.trim_start(),
             None => break,
@@ -116,7 +119,8 @@ fn quoted(line: &str) -> Option<&str> {
 /// `[rank0]: `, `[2026-01-05 10:11:12,345] `, `[stderr] `.
 fn bracketed(line: &str) -> Option<&str> {
     let (inside, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let known = inside.starts_with("rank") || ["stderr", "stdout", "err"].contains(&inside) || is_time(inside);
+    const WORDS: [&str; 9] = ["stderr", "stdout", "err", "ERROR", "WARNING", "INFO", "DEBUG", "CRITICAL", "error"];
+    let known = inside.starts_with("rank") || WORDS.contains(&inside.trim()) || is_time(inside);
     known.then(|| rest.trim_start_matches(':'))
 }
 
@@ -135,6 +139,42 @@ fn is_time(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let marks = text.bytes().filter(|byte| matches!(byte, b':' | b'-' | b'/')).count();
     digits >= 6 && marks >= 2 && text.bytes().all(|byte| byte.is_ascii_digit() || b":-/.,TZ+ ".contains(&byte))
+}
+
+/// `ERROR:root:`, `ERROR - `, `name - ERROR - ` of Python's logging, `!!! Exception during processing !!! ` of ComfyUI.
+fn logger(line: &str) -> Option<&str> {
+    const LEVELS: [&str; 5] = ["ERROR", "CRITICAL", "WARNING", "INFO", "DEBUG"];
+    if let Some(rest) = line.strip_prefix("!!! Exception during processing !!! ") {
+        return Some(rest);
+    }
+    let level = LEVELS.iter().find_map(|level| line.strip_prefix(level));
+    if let Some(rest) = level {
+        if let Some(rest) = rest.strip_prefix(" - ") {
+            return Some(rest);
+        }
+        let (name, rest) = rest.strip_prefix(':')?.split_once(':')?;
+        let plain = !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "._".contains(char));
+        return plain.then_some(rest);
+    }
+    let (name, rest) = line.split_once(" - ")?;
+    let plain = !name.is_empty() && name.chars().all(|char| char.is_ascii_alphanumeric() || "._".contains(char));
+    let (level, rest) = rest.split_once(" - ")?;
+    (plain && LEVELS.contains(&level)).then_some(rest)
+}
+
+/// What people put before an error that they ask about.
+fn told(line: &str) -> Option<&str> {
+    const WORDS: [&str; 9] =
+        ["报错如下：", "报错如下:", "报错信息：", "报错信息:", "报错：", "报错:", "报错 ", "错误信息：", "错误："];
+    WORDS.iter().find_map(|word| line.strip_prefix(word))
+}
+
+/// `app-1  | ` of docker compose.
+fn service(line: &str) -> Option<&str> {
+    let (name, rest) = line.split_once(" | ").or_else(|| line.split_once("  |"))?;
+    let (service, number) = name.trim_end().rsplit_once('-')?;
+    let plain = !service.is_empty() && service.chars().all(|char| char.is_ascii_alphanumeric() || "-_.".contains(char));
+    (plain && !number.is_empty() && number.chars().all(|char| char.is_ascii_digit())).then_some(rest)
 }
 
 /// `#12 345.6 ` of buildkit.
@@ -166,6 +206,13 @@ mod tests {
         check("#12 345.6 RuntimeError: x", "RuntimeError: x");
         check("RuntimeError: operator ‘x’", "RuntimeError: operator 'x'");
         check("ab\u{8}c", "ac");
+        check("app-1  | RuntimeError: x", "RuntimeError: x");
+        check("ERROR:root:RuntimeError: x", "RuntimeError: x");
+        check("2026-11-01 10:00:00,123 - ERROR - RuntimeError: x", "RuntimeError: x");
+        check("2026-11-01 10:00:00,123 - train.loop - ERROR - RuntimeError: x", "RuntimeError: x");
+        check("!!! Exception during processing !!! RuntimeError: x", "RuntimeError: x");
+        check("报错如下：RuntimeError：x", "RuntimeError: x");
+        check("2025-01-01 10:00:00,123 [ERROR] RuntimeError: x", "RuntimeError: x");
         assert_eq!(lines(b"\xff\xfea\0\n\0b\0")[1], Line { number: 2, text: "b".to_owned() });
         assert_eq!(lines(b"\n\n \n"), []);
     }

@@ -1,6 +1,6 @@
 //! `Config`: how indexes are reached in one run, from config.toml, `MACML_*` variables and the manifest's `[[index]]`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use url::Url;
@@ -130,7 +130,7 @@ impl Config {
             ConfigFile::Nothing => None,
         };
         let user = match path {
-            Some(path) => match fs::read_text(&path)? {
+            Some(path) => match settings(&path)? {
                 Some(text) => UserConfig::parse(&text, env.home()).map_err(|findings| ConfigError::Mistakes {
                     file: Source { name: path.display().to_string(), text },
                     findings,
@@ -172,6 +172,17 @@ impl Config {
         let mut all: Vec<_> = built_in.filter(|(name, _)| !named(name)).collect();
         all.extend(self.indexes.iter().map(|index| (index.name.clone(), index.url.clone())));
         all
+    }
+}
+
+/// Reads the user's settings; what stands there instead of a file has no end, or none that is waited for.
+fn settings(path: &Path) -> Result<Option<String>, FsError> {
+    match fs::kind(path)? {
+        Some(fs::Kind::File) | None => fs::read_text(path),
+        Some(_) => {
+            let cause = std::io::Error::other("it is no file");
+            Err(FsError { doing: "read", path: path.to_owned(), cause })
+        }
     }
 }
 

@@ -146,7 +146,7 @@ fn pip_files(env: &Env, system: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Reads `index-url` and `extra-index-url`, whose value may go on in indented lines.
 fn pip_file(found: &mut Vec<Setting>, path: &Path) {
-    let Ok(Some(text)) = fs::read_text(path) else { return };
+    let Some(text) = text_of(path) else { return };
     let mut role = None;
     for line in text.lines() {
         let line_ = line.trim();
@@ -181,8 +181,14 @@ fn uv_files(env: &Env, project: Option<&Path>) -> Vec<PathBuf> {
     files
 }
 
+/// Reads a file of settings; what is none, or is longer than any, says nothing.
+fn text_of(path: &Path) -> Option<String> {
+    const MOST: u64 = 4 << 20;
+    String::from_utf8(fs::read_plain(path, MOST).ok()??).ok()
+}
+
 fn uv_file(found: &mut Vec<Setting>, path: &Path) {
-    let Ok(Some(text)) = fs::read_text(path) else { return };
+    let Some(text) = text_of(path) else { return };
     let Ok(mut table) = text.parse::<toml::Table>() else { return };
     if path.file_name().is_some_and(|name| name == "pyproject.toml") {
         let uv = table.remove("tool").and_then(|tool| tool.get("uv").and_then(toml::Value::as_table).cloned());

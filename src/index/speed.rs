@@ -145,6 +145,8 @@ async fn one(client: &Client, credentials: &Credentials, base: Url, limit: Durat
     let (took, bytes) = (began.elapsed(), counted.load(Ordering::Relaxed));
     let per_second = u64::try_from(u128::from(bytes) * 1_000_000 / took.as_micros().max(1)).unwrap_or(u64::MAX);
     match result {
+        // Whoever sends more than was asked for does not send the file.
+        _ if bytes > 2 * STRETCH => answered(Some("it sent more than was asked for".to_owned())),
         _ if bytes > 0 => Speed { bytes_per_second: Some(per_second), ..answered(None) },
         Ok(Ok(head)) if !head.is_success() => {
             answered(Some(format!("its file was answered with status {}", head.status)))

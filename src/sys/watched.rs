@@ -1,4 +1,5 @@
-//! `Exec::watched`: runs a program as if this process had become it, and reads along what it prints to its standard error.
+//! `Exec::watched`: runs a program as if this process had become it, and reads along what it prints to its standard error, and
+//! to its standard output where both go into one file or pipe.
 //!
 //! It stays in this process's group, with the same standard input, output and terminal. Its standard error is a terminal
 //! when ours is one, of the same size and with the same settings, but for the ends of lines, which the real one makes.
@@ -49,6 +50,11 @@ impl Exec {
         let signals = Signals::catch(terminal)?;
         let caught = signals.caught();
         let mut command = self.command();
+        // Two ways into one file or pipe would mix what the program printed in one order. Of a terminal both stay as they are:
+        // programs set its modes through the one that they write to.
+        if !terminal && is_one_stream() {
+            command.stdout(Stdio::from(to.try_clone()?));
+        }
         command.stderr(Stdio::from(to));
         let child = command.spawn();
         // It has the other end still.
@@ -156,6 +162,14 @@ fn copy_size(to: impl AsFd) {
     if let Ok(size) = termios::tcgetwinsize(std::io::stderr()) {
         let _ = termios::tcsetwinsize(to, size);
     }
+}
+
+/// Whether standard output and standard error are one file or pipe.
+fn is_one_stream() -> bool {
+    let identity =
+        |fd: &dyn Fn() -> rustix::io::Result<rustix::fs::Stat>| fd().ok().map(|stat| (stat.st_dev, stat.st_ino));
+    let out = identity(&|| rustix::fs::fstat(std::io::stdout()));
+    out.is_some() && out == identity(&|| rustix::fs::fstat(std::io::stderr()))
 }
 
 /// What stands for standard error.

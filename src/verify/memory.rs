@@ -13,7 +13,10 @@ pub fn out_of_memory(error: &str, memory: u64) -> Option<String> {
     let wanted = amount(error, "Tried to allocate ").map_or_else(String::new, |wanted| format!(" for {wanted} more"));
     let mut facts = Vec::new();
     facts.extend(amount(error, "MPS allocated: ").map(|own| format!("{own} are this process's")));
-    facts.extend(amount(error, "other allocations: ").map(|others| format!("{others} are others'")));
+    facts.extend(
+        amount(error, "other allocations: ")
+            .map(|others| format!("{others} are its other buffers on the GPU, outside of torch's tensors")),
+    );
     if let Some(allowed) = amount(error, "max allowed: ") {
         let part = bytes(&allowed).filter(|_| memory > 0).map(|bytes| 100.0 * bytes / memory as f64);
         let whole = memory as f64 / f64::from(1_u32 << 30);
@@ -25,8 +28,8 @@ pub fn out_of_memory(error: &str, memory: u64) -> Option<String> {
     let facts = if facts.is_empty() { String::new() } else { format!(": {}", facts.join(", ")) };
     let advice = match mps {
         true => {
-            "close other programs and run it again; in a program of yours, smaller sizes or types come first, and lifting \
-             the limit by PYTORCH_MPS_HIGH_WATERMARK_RATIO last: at 0.0 the Mac may freeze"
+            "take smaller sizes or types first, then close other programs, and lift the limit by \
+             PYTORCH_MPS_HIGH_WATERMARK_RATIO last: at 0.0 the Mac may freeze"
         }
         false => {
             "close other programs that use the GPU and run it again; in a program of yours, take smaller sizes or types"

@@ -32,17 +32,22 @@ pub(crate) fn read(path: &Path, context: &Context) -> Result<Recorded, CommandEr
     if bytes.len() as u64 > LARGEST {
         return Err(neither(&shown));
     }
-    let value: Value = serde_json::from_slice(&bytes)
+    // Some editors put a mark before UTF-8.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+    let value: Value = serde_json::from_slice(bytes)
         .map_err(|error| CommandError::usage(format!("`{shown}` is not JSON: {error}")).hint(WRITES))?;
     let has = |key: &str| value.get(key).is_some();
     match value.get("version").and_then(Value::as_u64) {
+        Some(0) if has("machine") => {
+            Err(CommandError::usage(format!("`{shown}` has facts of form 0, which there never was")))
+        }
         Some(version) if version > u64::from(facts::VERSION) && has("machine") => {
             let mine = facts::VERSION;
             let text = format!("`{shown}` has facts of form {version}, and this macml reads form {mine}");
             Err(CommandError::usage(text).hint("update macml"))
         }
-        Some(_) if has("machine") => typed(&bytes, &shown, "facts").map(|facts| Recorded::Facts(Box::new(facts))),
-        None if has("cpu") => typed(&bytes, &shown, "a recorded Mac").map(|host| Recorded::Mac(Box::new(host))),
+        Some(_) if has("machine") => typed(bytes, &shown, "facts").map(|facts| Recorded::Facts(Box::new(facts))),
+        None if has("cpu") => typed(bytes, &shown, "a recorded Mac").map(|host| Recorded::Mac(Box::new(host))),
         _ => Err(neither(&shown)),
     }
 }

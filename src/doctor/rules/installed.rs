@@ -1,6 +1,8 @@
 //! What is installed, one distribution at a time: half-finished, with files gone, for a later macOS, without its libraries:
 //! bug reports R02, R03, R07, R09, R23.
 
+use std::collections::BTreeMap;
+
 use super::python::name_and_version;
 use super::remedies::{again, anew};
 use crate::diag::{Code, few};
@@ -9,7 +11,7 @@ use crate::doctor::{Diagnosis, Subject};
 use crate::knowledge::Knowledge;
 use crate::knowledge::wheels::MadeFor;
 use crate::pep::{PackageName, Version};
-use crate::target::MacosVersion;
+use crate::target::{MacosVersion, PythonMinor};
 
 /// Packages whose work is done by libraries: a wheel of theirs for any system has none.
 const NATIVE: [(&str, &str); 6] = [
@@ -22,16 +24,21 @@ const NATIVE: [(&str, &str); 6] = [
 ];
 
 pub(super) fn findings(facts: &Facts, knowledge: &Knowledge) -> Vec<Diagnosis> {
+    let is_mac = facts.machine.host.is_some();
     let macos = facts.machine.host.as_ref().and_then(|host| MacosVersion::told_by(&host.macos));
     let there = facts.environments.iter().filter(|one| one.there);
     let of = |environment: &Environment| {
-        let all = within(environment, macos, knowledge);
+        let all = within(environment, (macos, is_mac), knowledge);
         all.into_iter().map(|diagnosis| diagnosis.about(&environment.folder)).collect::<Vec<_>>()
     };
     there.flat_map(of).collect()
 }
 
-fn within(environment: &Environment, macos: Option<MacosVersion>, knowledge: &Knowledge) -> Vec<Diagnosis> {
+fn within(
+    environment: &Environment,
+    (macos, is_mac): (Option<MacosVersion>, bool),
+    knowledge: &Knowledge,
+) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     found.extend(unfinished(environment));
     found.extend(twice(environment));
@@ -39,6 +46,7 @@ fn within(environment: &Environment, macos: Option<MacosVersion>, knowledge: &Kn
         found.extend(gone(environment, one));
         found.extend(without_libraries(environment, one));
         found.extend(malformed_tag(environment, one));
+        found.extend(of_another(environment, one, knowledge, is_mac));
         if let Some(macos) = macos {
             found.extend(for_later(environment, one, macos, knowledge));
         }
@@ -79,11 +87,9 @@ fn unfinished(environment: &Environment) -> Option<Diagnosis> {
 }
 
 fn twice(environment: &Environment) -> Option<Diagnosis> {
-    let all = &environment.distributions;
-    let (one, other) = all
-        .iter()
-        .enumerate()
-        .find_map(|(at, one)| Some((one, all[..at].iter().find(|other| other.name == one.name)?)))?;
+    let mut seen: BTreeMap<&str, &Distribution> = BTreeMap::new();
+    let mut all = environment.distributions.iter();
+    let (one, other) = all.find_map(|one| Some((one, seen.insert(&one.name, one)?)))?;
     let seen = format!(
         "`{}` is installed as {} and as {} in environment `{}`",
         one.name, other.version, one.version, environment.folder
@@ -119,6 +125,48 @@ fn without_libraries(environment: &Environment, one: &Distribution) -> Option<Di
         Some(_) => diagnosis.command("macml matrix"),
         None => diagnosis,
     })
+}
+
+/// The wheel of another system, processor or Python, by its own tags.
+fn of_another(environment: &Environment, one: &Distribution, knowledge: &Knowledge, is_mac: bool) -> Option<Diagnosis> {
+    let (name, version) = name_and_version(one)?;
+    let python = environment.python_version.as_deref().and_then(PythonMinor::of_release)?;
+    if one.tags.is_empty() || one.installer.as_deref() == Some("conda") || environment.archs.len() != 1 {
+        return None;
+    }
+    let arm = environment.archs[0] != "x86_64";
+    let misfit = |tag: &String| -> Option<(Code, String)> {
+        let mut parts = tag.split('-');
+        let (of, abi, platform) = (parts.next()?, parts.next()?, parts.next()?);
+        if knowledge.inner_tags.iter().any(|known| known.explains_installed(&name, &version, platform)) {
+            return None;
+        }
+        let mac = platform.starts_with("macosx_");
+        if platform != "any" && mac != is_mac {
+            return Some((Code::ForeignBinaries, format!("another system (`{platform}`)")));
+        }
+        let fits = match arm {
+            _ if platform == "any" || platform.ends_with("_universal2") || platform.ends_with("_intel") && !arm => true,
+            true => platform.ends_with("_arm64") || platform.ends_with("_aarch64"),
+            false => platform.ends_with("_x86_64"),
+        };
+        if !fits {
+            return Some((Code::WrongArchitecture, format!("another processor (`{platform}`)")));
+        }
+        let minor = of.strip_prefix(&format!("cp{}", python.major))?;
+        let exact = abi != "abi3" && minor != python.minor.to_string();
+        exact.then(|| (Code::WrongCpython, format!("another Python (`{of}`)")))
+    };
+    // One tag that fits is enough.
+    let misfits: Vec<(Code, String)> = one.tags.iter().filter_map(misfit).collect();
+    let (code, what) = misfits.first().filter(|_| misfits.len() == one.tags.len())?;
+    let seen = format!(
+        "`{}` {} in environment `{}` is a wheel for {what}, and its Python is {python} for `{}`",
+        one.name, one.version, environment.folder, environment.archs[0]
+    );
+    let why =
+        "its libraries do not load here; a Python of another kind installed it, or `--platform` and `--target` did";
+    Some(again(environment, &one.name, &one.version, Diagnosis::error(*code, Subject::Environment, seen, why)))
 }
 
 fn malformed_tag(environment: &Environment, one: &Distribution) -> Option<Diagnosis> {

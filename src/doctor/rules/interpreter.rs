@@ -22,13 +22,19 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
         let all = killed(python, &one.how)
             .into_iter()
             .chain(lacking(python, &one.how, one.environment))
-            .chain(without_certificates(python, &one.how));
+            .chain(without_certificates(facts, python, &one.how));
         found.extend(all.map(|diagnosis| diagnosis.about(one.path)));
     }
     let path = first(facts, &["python", "python3"]).and_then(|(_, program)| program.resolved.as_deref());
     let active = facts.environments.iter().any(|one| one.there && one.roles.iter().any(|role| role == "VIRTUAL_ENV"));
-    if let Some(python) = path.and_then(|path| known(facts, path)).filter(|_| !active)
-        && facts.project.is_none()
+    let bare = !active && facts.project.is_none();
+    if let Some(python) = path.and_then(|path| known(facts, path)).filter(|python| bare && python.origin == "apple") {
+        let seen = format!("the first Python on PATH is that of Apple's tools, `{}`", python.path);
+        let why = "Apple replaces it with the tools, it is old, and most current frameworks have no wheel for it";
+        let diagnosis = Diagnosis::note(Code::ApplePython, Subject::Pythons, seen, why).about(&python.path);
+        found.push(diagnosis.remedy("install another one for your own work").command("brew install python@3.13"));
+    }
+    if let Some(python) = path.and_then(|path| known(facts, path)).filter(|_| bare)
         && python.origin == "conda-base"
     {
         let seen = format!("conda's base environment is in use: `{}` comes first on PATH", python.path);
@@ -113,7 +119,13 @@ fn lacking(python: &Python, how: &str, environment: Option<&Environment>) -> Opt
         "_ssl" => ("nothing can be downloaded from inside Python", "openssl@3"),
         "_sqlite3" => ("notebooks and caches of models need it", "sqlite"),
         "_ctypes" => ("numpy and most of its users need it", "libffi"),
-        _ => ("packages need it, and stop there", "bzip2"),
+        "_bz2" => ("packages need it, and stop there", "bzip2"),
+        // Homebrew gives `_tkinter` apart, and no framework needs it.
+        _ => {
+            let why = "what imports it stops there; no framework does";
+            let diagnosis = Diagnosis::note(Code::PythonLacks, Subject::Pythons, seen, why);
+            return Some(diagnosis.remedy("leave it as it is, unless something of yours needs it"));
+        }
     };
     let mut diagnosis = Diagnosis::error(Code::PythonLacks, Subject::Pythons, seen, why);
     diagnosis = diagnosis.detail(format!(
@@ -142,8 +154,14 @@ fn lacking(python: &Python, how: &str, environment: Option<&Environment>) -> Opt
 }
 
 /// A Python that trusts nobody.
-fn without_certificates(python: &Python, how: &str) -> Option<Diagnosis> {
+fn without_certificates(facts: &Facts, python: &Python, how: &str) -> Option<Diagnosis> {
     let certificates = python.certificates.as_ref().filter(|certificates| !certificates.there)?;
+    // It takes that file in the place of its own.
+    let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().filter_map(|name| facts.shell.variable(name));
+    let is_there = |file: &&str| facts.network.certificate_files.iter().any(|one| one.there && one.file == **file);
+    if named.into_iter().any(|file| is_there(&file)) {
+        return None;
+    }
     let seen =
         format!("the Python {how}, `{}`, finds no certificates: there is no `{}`", python.path, certificates.file);
     let why = "downloads from inside Python will fail: weights and data sets above all; macml itself uses the keychain";

@@ -4,8 +4,9 @@ use super::python::is_apple_silicon;
 use crate::diag::Code;
 use crate::doctor::facts::Facts;
 use crate::doctor::{Diagnosis, Subject};
-use crate::host::Process;
+use crate::host::{Chip, Process};
 use crate::knowledge::Knowledge;
+use crate::target::MacosVersion;
 
 /// What the line on the machine is about.
 pub(crate) const MACHINE: &str = "machine";
@@ -21,6 +22,17 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
         ];
     }
     let mut found = Vec::new();
+    let newer = MacosVersion::told_by(&host.macos).filter(|macos| macos.major() > MacosVersion::NEWEST_MAJOR);
+    let chip = host.cpu.strip_prefix("Apple M").and_then(|rest| rest.split(' ').next()?.parse::<u8>().ok());
+    let what = newer.map(|macos| format!("macOS {macos}")).or_else(|| {
+        chip.filter(|chip| *chip > Chip::NEWEST_GENERATION).map(|_| format!("the processor `{}`", host.cpu))
+    });
+    if let Some(what) = what {
+        let seen = format!("this Mac has {what}, which is newer than what this macml knows");
+        let why = "what works with the releases before need not with it, and nothing is known of that here";
+        let diagnosis = Diagnosis::note(Code::NewerThanKnown, Subject::Mac, seen, why).about(MACHINE);
+        found.push(diagnosis.remedy("look for a newer macml, and ask the GPU itself").command("macml verify"));
+    }
     let parents = facts.machine.parents.iter().filter(|parent| parent.translated == Some(true));
     let parents: Vec<String> = parents.map(|parent| format!("`{}`", parent.name)).collect();
     if is_apple_silicon(facts) && (host.process == Process::Translated || !parents.is_empty()) {

@@ -12,6 +12,7 @@ pub(crate) const MEMORY: &str = "memory";
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut found = Vec::new();
     found.extend(unlimited(facts));
+    found.extend(refused(facts));
     found.extend(fallback(facts));
     found.extend(below(facts));
     found.extend(short(facts));
@@ -79,6 +80,38 @@ fn unlimited(facts: &Facts) -> Option<Diagnosis> {
         diagnosis = diagnosis.detail(format!("the usual limit on this Mac is {limit}, of {total} of memory"));
     }
     Some(set.taken_away(NAME, "take it away; make batches or models smaller first", diagnosis))
+}
+
+/// Shares of memory that torch refuses when the first tensor goes to the GPU: the high one is 0 to 2, and the low one, 1.4 where
+/// nothing else is said, is no higher, <https://github.com/pytorch/pytorch/blob/v2.13.0/aten/src/ATen/mps/MPSAllocator.h>.
+fn refused(facts: &Facts) -> Option<Diagnosis> {
+    const NAMES: [&str; 2] = ["PYTORCH_MPS_HIGH_WATERMARK_RATIO", "PYTORCH_MPS_LOW_WATERMARK_RATIO"];
+    const LOW: f64 = 1.4;
+    const MOST: f64 = 2.0;
+    let [high, low] = NAMES.map(|name| variable(facts, name));
+    let number = |set: &Option<Set<'_>>| set.as_ref().map(|set| set.value.trim().parse::<f64>().ok());
+    let (name, set, why) = match (number(&high), number(&low)) {
+        (Some(None), _) => (NAMES[0], high?, "it is no number, and torch stops at it".to_owned()),
+        (_, Some(None)) => (NAMES[1], low?, "it is no number, and torch stops at it".to_owned()),
+        (Some(Some(value)), _) if !(0.0..=MOST).contains(&value) => {
+            (NAMES[0], high?, format!("torch takes 0 to {MOST}, and stops with `invalid high watermark ratio`"))
+        }
+        (Some(Some(value)), low_value) if value > 0.0 && low_value.flatten().unwrap_or(LOW) > value => (
+            NAMES[0],
+            high?,
+            format!(
+                "{} is {} where nothing else is said and may not be higher: torch stops with `invalid low watermark ratio` at \
+                 the first tensor on the GPU",
+                NAMES[1],
+                low_value.flatten().unwrap_or(LOW)
+            ),
+        ),
+        _ => return None,
+    };
+    let seen = format!("{name} is `{}` in {}", set.value, set.place);
+    let mut diagnosis = Diagnosis::error(Code::MemoryRatio, Subject::Mac, seen, why).about(MEMORY);
+    diagnosis.details.extend(set.precedence());
+    Some(set.taken_away(name, "take it away, or set both: the low one no higher than the high one", diagnosis))
 }
 
 fn fallback(facts: &Facts) -> Option<Diagnosis> {

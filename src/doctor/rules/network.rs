@@ -3,6 +3,7 @@
 use crate::diag::Code;
 use crate::doctor::facts::Facts;
 use crate::doctor::{Diagnosis, Subject};
+use crate::index::builtin;
 use crate::knowledge::Knowledge;
 
 /// Variables with certificates, each read by some tools only.
@@ -43,7 +44,11 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
                 .command("macml doctor --network"),
         );
     }
-    for one in facts.network.measured.iter().filter(|one| one.error.is_some()) {
+    // Of built-in mirrors that nobody chose the table is enough.
+    let chosen = |name: &String| {
+        !builtin::MIRRORS.iter().any(|(known, _)| known == name) || facts.network.mirrors.contains(name)
+    };
+    for one in facts.network.measured.iter().filter(|one| one.error.is_some() && chosen(&one.name)) {
         let error = one.error.as_deref().unwrap_or_default();
         let seen = format!("`{}` did not answer: {error}", one.name);
         let why = "what is locked from there cannot be fetched";

@@ -15,13 +15,27 @@ const LOOKED_FOR: [&str; 2] = ["/opt/homebrew/opt/libomp/lib", "/opt/local/lib/l
 
 pub(super) fn findings(facts: &Facts, knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut found = Vec::new();
+    let mut is_shadowed = false;
     for environment in facts.environments.iter().filter(|one| one.there) {
         let openmp = match lightgbm(facts, environment, knowledge) {
             Some(diagnosis) => Some(diagnosis),
             None => bundled(environment, knowledge),
         };
-        let all = openmp.into_iter().chain(shadowed(facts, environment));
+        let shadowed = shadowed(facts, environment);
+        is_shadowed |= shadowed.is_some();
+        let all = openmp.into_iter().chain(shadowed);
         found.extend(all.map(|diagnosis| diagnosis.about(&environment.folder)));
+    }
+    let first = ["DYLD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES"].into_iter();
+    for (name, value) in first.filter_map(|name| Some((name, facts.shell.variable(name)?))).filter(|_| !is_shadowed) {
+        let seen = format!("{name} is `{value}`");
+        let why = "every program that is not the system's takes libraries from there before its own, of whatever release they are";
+        let diagnosis = Diagnosis::warning(Code::LibraryShadowed, Subject::Pythons, seen, why);
+        found.push(
+            diagnosis
+                .remedy("take it away: environments find their libraries without it")
+                .command(format!("unset {name}")),
+        );
     }
     let silenced = facts.shell.variables.iter().filter(|one| one.name == "KMP_DUPLICATE_LIB_OK");
     for variable in silenced.filter(|one| ["1", "TRUE", "True", "true"].contains(&one.value.as_str())) {

@@ -1,6 +1,6 @@
 //! `python` and `pip` of different homes, conda and a virtual environment at once: bug report R28.
 
-use super::python::first;
+use super::python::{first, known};
 use crate::diag::Code;
 use crate::doctor::facts::{Environment, Facts, Program};
 use crate::doctor::{Diagnosis, Subject};
@@ -12,7 +12,7 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     let pip = first(facts, &["pip", "pip3"]);
     let (venv, conda) = (facts.shell.variable("VIRTUAL_ENV"), facts.shell.variable("CONDA_PREFIX"));
     let apart = match (python, pip) {
-        (Some((folder, python)), Some((other, pip))) if folder != other && !is_of(pip, folder, python) => {
+        (Some((folder, python)), Some((other, pip))) if is_apart(facts, (folder, python), (other, pip)) => {
             Some((folder, python, other, pip))
         }
         _ => None,
@@ -20,12 +20,19 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     if let Some((folder, python, other, pip)) = apart {
         let seen = format!("`{}` is `{folder}/{}`, `{}` is `{other}/{}`", python.name, python.name, pip.name, pip.name);
         let why = "what pip installs is not what python imports, and lists of packages are of the wrong one";
+        let starts = |program: &Program| {
+            let of = program.interpreter.as_deref().or(program.resolved.as_deref())?;
+            Some(format!("`{}` is started by `{of}`", program.name))
+        };
         let before = facts.path.iter().position(|one| one.folder == folder)
             < facts.path.iter().position(|one| one.folder == other);
         let winner = if before { folder } else { other };
         let mut diagnosis = Diagnosis::error(Code::PythonPipApart, Subject::Pythons, seen, why).detail(format!(
             "`{winner}` stands first on PATH, and each name is taken from the first folder that has it"
         ));
+        if folder == other {
+            diagnosis.details = starts(pip).into_iter().collect();
+        }
         diagnosis.details.extend(venv.map(|path| format!("VIRTUAL_ENV is `{path}`")));
         diagnosis.details.extend(conda.map(|path| format!("CONDA_PREFIX is `{path}`")));
         if let Some(path) = conda.filter(|path| other.starts_with(*path) || folder.starts_with(*path)) {
@@ -44,6 +51,8 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
                 .command("python -m pip --version"),
         );
     }
+    found.extend(of_another_project(facts));
+    found.extend(script_without_python(facts));
     if let (Some(venv), Some(conda)) = (venv, conda)
         && venv != conda
     {
@@ -61,10 +70,16 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
 fn nowhere(environment: &Environment) -> Option<Diagnosis> {
     const ROLES: [&str; 3] = ["VIRTUAL_ENV", "CONDA_PREFIX", "named"];
     let role = environment.roles.iter().find(|role| ROLES.contains(&role.as_str()))?;
-    if environment.there && (environment.kind.is_some() || environment.python.is_some()) {
+    // A Python stands in an environment of venv by its `pyvenv.cfg` alone, and sees nothing of it without.
+    let is_one = environment.kind.is_some() || (role != "VIRTUAL_ENV" && environment.python.is_some());
+    if environment.unreadable || (environment.there && is_one) {
         return None;
     }
-    let what = if environment.there { "no environment" } else { "nothing" };
+    let what = match (environment.there, environment.python.is_some()) {
+        (true, true) => "no `pyvenv.cfg` in it, without which its Python is none of an environment",
+        (true, false) => "no environment",
+        (false, _) => "nothing",
+    };
     let seen = match role.as_str() {
         "named" => format!("there is {what} in `{}`, which `--prefix` names", environment.folder),
         name => format!("{name} is `{}`, and there is {what}", environment.folder),
@@ -84,6 +99,46 @@ fn nowhere(environment: &Environment) -> Option<Diagnosis> {
     };
     let diagnosis = Diagnosis::error(Code::EnvironmentGone, Subject::Environment, seen, why).about(&environment.folder);
     Some(diagnosis.remedy(says).command(command))
+}
+
+/// An environment that is active in the folder of a project that has another.
+fn of_another_project(facts: &Facts) -> Option<Diagnosis> {
+    let project = facts.project.as_ref()?;
+    let active =
+        facts.environments.iter().find(|one| one.there && one.roles.iter().any(|role| role == "VIRTUAL_ENV"))?;
+    if active.of_project().is_some() {
+        return None;
+    }
+    let seen = format!("the active environment is `{}`, and this is the project `{}`", active.folder, project.folder);
+    let why = "`python` and `pip` are those of the other environment; `macml run` takes this project's all the same";
+    let diagnosis = Diagnosis::warning(Code::TwoEnvironments, Subject::Pythons, seen, why).about(&active.folder);
+    Some(diagnosis.remedy("leave it, and let `macml hook` activate each in its own folder").command("deactivate"))
+}
+
+/// A pip that comes first on PATH and is started by a Python that is gone.
+fn script_without_python(facts: &Facts) -> Option<Diagnosis> {
+    let (folder, pip) = first(facts, &["pip", "pip3"])?;
+    let interpreter = pip.interpreter.as_deref().filter(|_| pip.interpreter_there == Some(false))?;
+    let seen = format!("`{folder}/{}` is started by `{interpreter}`, which is not there", pip.name);
+    let why = "that Python was removed, by an update of Homebrew for one, and its pip was left behind";
+    let diagnosis = Diagnosis::error(Code::ShebangBroken, Subject::Pythons, seen, why).about(folder);
+    Some(diagnosis.remedy("ask the Python that you mean for its own pip").command("python3 -m pip --version"))
+}
+
+/// Whether a pip installs for another python than the one that comes first.
+fn is_apart(facts: &Facts, (folder, python): (&str, &Program), (other, pip): (&str, &Program)) -> bool {
+    if pip.interpreter_there == Some(false) {
+        return false;
+    }
+    if folder != other {
+        return !is_of(pip, folder, python);
+    }
+    // In one folder they are of one home, unless both are known to be of two.
+    let file = |path: &str| known(facts, path).map(|python| python.resolved.as_str());
+    match (pip.interpreter.as_deref().and_then(file), python.resolved.as_deref()) {
+        (Some(of_pip), Some(python)) => of_pip != python,
+        _ => false,
+    }
 }
 
 /// Whether a pip is one of a python, wherever its file lies.

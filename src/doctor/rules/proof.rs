@@ -13,8 +13,9 @@ fn of(environment: &Environment) -> Vec<Diagnosis> {
     let code = |name: &str| Code::ALL.iter().copied().find(|code| code.as_str() == name);
     let all = environment.proof.iter().flatten().filter_map(|one| {
         let seen = format!("{}, in environment `{}`", one.message, environment.folder);
-        let why =
-            one.notes.first().cloned().unwrap_or_else(|| "the loader of macOS was followed file by file".to_owned());
+        let why = one.notes.first().cloned().unwrap_or_else(|| {
+            "what is there was held against what was installed, and libraries against each other".to_owned()
+        });
         let code = code(&one.code)?;
         let diagnosis = match one.severity {
             Severity::Error => Diagnosis::error(code, Subject::Environment, seen, why),

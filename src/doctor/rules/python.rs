@@ -19,7 +19,9 @@ pub(super) struct Used<'f> {
 /// Returns the first program on PATH of one of these names, with its folder.
 pub(super) fn first<'f>(facts: &'f Facts, names: &[&str]) -> Option<(&'f str, &'f Program)> {
     let all = facts.path.iter().flat_map(|folder| folder.programs.iter().map(|one| (folder.folder.as_str(), one)));
-    let mut all = all.filter(|(_, program)| names.contains(&program.name.as_str()));
+    // A shell goes on behind a link that leads nowhere.
+    let is_one = |program: &Program| names.contains(&program.name.as_str()) && program.resolved.is_some();
+    let mut all = all.filter(|(_, program)| is_one(program));
     all.next()
 }
 
@@ -57,6 +59,15 @@ pub(super) fn is_apple_silicon(facts: &Facts) -> bool {
 
 /// Quotes a path for a shell where it has to be; `~` at its begin stays what it means.
 pub(super) fn quoted(path: &str) -> String {
+    if path.chars().any(char::is_control) {
+        // On one line, so that half of it is never run.
+        let written = path.chars().map(|char| match char {
+            '\\' | '\'' => format!("\\{char}"),
+            char if char.is_control() => format!("\\x{:02x}", u32::from(char)),
+            char => char.to_string(),
+        });
+        return format!("$'{}'", written.collect::<String>());
+    }
     let plain = |char: char| char.is_ascii_alphanumeric() || "/._-+@~".contains(char);
     match path.strip_prefix("~/") {
         _ if path.chars().all(plain) => path.to_owned(),
@@ -78,5 +89,6 @@ mod tests {
         check("~/p/.venv/bin/python3.12", "~/p/.venv/bin/python3.12");
         check("~/my project/.venv", "~/'my project/.venv'");
         check("/Volumes/x y", "'/Volumes/x y'");
+        check("/a\nrm -rf '~'", "$'/a\\x0arm -rf \\'~\\''");
     }
 }

@@ -1,17 +1,17 @@
 //! Releases that do not go together, or not with this Mac: bug reports R04, R05, R06, R18. From names, versions and metadata
 //! alone: nothing is imported.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::python::{name_and_version, quoted};
-use super::remedies::instead;
+use super::remedies::{anew, instead};
 use crate::check::rules::requirement::{Beside, unmet};
 use crate::diag::{Code, Finding, Severity};
 use crate::doctor::facts::{Declared, Environment, Facts};
 use crate::doctor::{Diagnosis, Subject};
 use crate::knowledge::rule::{Says, Scope};
 use crate::knowledge::{Hit, Knowledge, judge_here};
-use crate::pep::{Marker, MarkerEnv, PackageName, Requirement, RequirementSource, Truth, Version};
+use crate::pep::{Marker, MarkerEnv, PackageName, Requirement, RequirementSource, Specifiers, Truth, Version};
 use crate::target::{Floor, Gpu, MacosVersion, Platform, PythonMinor, Target};
 
 pub(super) fn findings(facts: &Facts, knowledge: &Knowledge) -> Vec<Diagnosis> {
@@ -129,8 +129,11 @@ fn unmet_requirements(
         (Some(marker), Some(here)) => marker.evaluate(here, &[]) == Truth::Always,
         (Some(_), None) => false,
     };
-    let is_native =
-        |name: &PackageName| environment.distributions.iter().any(|one| one.name == name.as_str() && one.native > 0);
+    let native: BTreeSet<&str> =
+        environment.distributions.iter().filter(|one| one.native > 0).map(|one| one.name.as_str()).collect();
+    let is_native = |name: &PackageName| native.contains(name.as_str());
+    // Elsewhere, and in what conda brought under names of its own, more is found than stands here.
+    let whole = !environment.system_site && environment.distributions.iter().all(|one| one.record != "unread");
     let mut found = Vec::new();
     for one in &environment.distributions {
         let Some((name, version)) = one.name.parse().ok().and_then(|name: PackageName| set.get_key_value(&name)) else {
@@ -142,7 +145,15 @@ fn unmet_requirements(
             else {
                 continue;
             };
-            let Some((other, installed)) = set.get_key_value(&other).filter(|_| holds(&marker)) else { continue };
+            if !holds(&marker) {
+                continue;
+            }
+            let Some((other, installed)) = set.get_key_value(&other) else {
+                if whole && one.installer.as_deref() != Some("conda") {
+                    found.push(absent(environment, (name, version), &other, &versions));
+                }
+                continue;
+            };
             let native = is_native(name) && is_native(other);
             let beside = Beside { one: (name, version), other: (other, installed), native };
             let asked = format!("{other}{versions}");
@@ -150,6 +161,40 @@ fn unmet_requirements(
         }
     }
     found
+}
+
+/// Something that a release asks for is not there at all.
+fn absent(
+    environment: &Environment,
+    (name, version): (&PackageName, &Version),
+    other: &PackageName,
+    versions: &Specifiers,
+) -> Diagnosis {
+    let asked = if versions.is_any() { format!("`{other}`") } else { format!("`{other}` {versions}") };
+    let seen = format!(
+        "`{name}` {version} asks for {asked}, and it is not installed, in environment `{}`",
+        environment.folder
+    );
+    // mlx is nothing without the package that brings its libraries.
+    let diagnosis = match (name.as_str(), other.as_str()) {
+        ("mlx", "mlx-metal") => {
+            let why = "that package brings its libraries: `import mlx.core` fails";
+            Diagnosis::error(Code::NativeHalfMissing, Subject::Environment, seen, why)
+        }
+        _ => {
+            let why = "what needs it stops where it imports it";
+            Diagnosis::warning(Code::RequirementUnmet, Subject::Environment, seen, why)
+        }
+    };
+    match environment.of_project() {
+        Some(_) => anew(environment, diagnosis),
+        None => instead(
+            environment,
+            format!("install {asked}"),
+            Some(if versions.is_any() { other.to_string() } else { format!("{other}{versions}") }),
+            diagnosis,
+        ),
+    }
 }
 
 /// Returns what marker variables are on this machine for a Python; `None` where it is none that macml locks for.

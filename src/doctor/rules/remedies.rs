@@ -45,12 +45,21 @@ pub(super) fn instead(
     match (environment.of_project(), asked) {
         (Some("default"), _) => diagnosis.command("macml lock"),
         (Some(name), _) => diagnosis.command(format!("macml lock --env {}", quoted(name))),
+        // pip and conda do not know of each other's packages.
+        (None, Some(asked)) if is_of_conda(environment, &asked) => diagnosis,
         (None, Some(asked)) if environment.pip => {
             diagnosis.command(format!("{} -m pip install '{asked}'", python(environment)))
         }
         (None, Some(asked)) => diagnosis.command(format!("uv pip install --python {} '{asked}'", python(environment))),
         (None, None) => diagnosis,
     }
+}
+
+/// Whether conda brought the package that a requirement names.
+fn is_of_conda(environment: &Environment, asked: &str) -> bool {
+    let end = asked.find(|char: char| !(char.is_ascii_alphanumeric() || "-_.".contains(char))).unwrap_or(asked.len());
+    let mut all = environment.distributions.iter();
+    all.any(|one| one.name == asked[..end] && one.installer.as_deref() == Some("conda"))
 }
 
 /// Builds an environment of a project anew. A sync keeps one that is what the lock says: it has to go first.

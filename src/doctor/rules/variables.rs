@@ -9,7 +9,7 @@ use crate::knowledge::Knowledge;
 
 pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> {
     let mut found = Vec::new();
-    for variable in &facts.shell.variables {
+    for variable in facts.shell.variables.iter().filter(|one| !one.value.is_empty()) {
         let why = match variable.name.as_str() {
             "PYTHONPATH" => "every Python imports from there before its own environment",
             "PYTHONHOME" => {

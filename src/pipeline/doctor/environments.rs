@@ -92,6 +92,12 @@ fn meant(look: &Look<'_>, facts: &Facts) -> Vec<Meant> {
         let folder = look.env.raw(name).map(|folder| look.env.cwd().join(folder));
         all.extend(folder.map(|folder| (folder, name.to_owned(), None)));
     }
+    if look.project.is_none() {
+        // What uv and others call so lies there whether it is active or not.
+        let usual = look.env.cwd().join(".venv");
+        let there = is_file(&usual.join("pyvenv.cfg"));
+        all.extend(there.then(|| (usual, "this folder".to_owned(), None)));
+    }
     all.extend(look.prefix.clone().map(|folder| (look.env.cwd().join(folder), "named".to_owned(), None)));
     let mut merged: Vec<Meant> = Vec::new();
     for (folder, role, place) in all {
@@ -111,6 +117,7 @@ fn one(look: &Look<'_>, meant: &Meant, lock: Option<&Lockfile>, facts: &mut Fact
     let Some(real) = real else {
         if let Err(error) = fs::kind(folder) {
             unseen(facts, format!("the environment `{}`", told.folder), error.cause);
+            told.unreadable = true;
         }
         return told;
     };
@@ -118,7 +125,12 @@ fn one(look: &Look<'_>, meant: &Meant, lock: Option<&Lockfile>, facts: &mut Fact
     if !is_folder(real) {
         return told;
     }
-    let config = glance::text(&real.join("pyvenv.cfg"));
+    let settings = real.join("pyvenv.cfg");
+    let config = glance::text(&settings);
+    if config.is_none() && !matches!(tree::facts(&settings), Ok(None)) {
+        unseen(facts, format!("`{}`", shown(&settings)), "it is no text that can be read");
+        told.unreadable = true;
+    }
     let stamp = Stamp::read(real).ok().flatten();
     told.kind = match (&stamp, &config) {
         (Some(_), _) => Some("macml"),
@@ -213,9 +225,20 @@ fn broken(bin: &Path) -> Vec<BrokenCommand> {
             return None;
         }
         let started = Started::of(&glance::start(&path, started::MOST)?)?;
-        leads_nowhere(&started).then(|| BrokenCommand { name: name.clone(), line: started.line })
+        leads_nowhere(&started).then(|| BrokenCommand { name: name.clone(), line: without_options(&started.line) })
     });
     all.into_iter().flatten().collect()
+}
+
+/// Leaves out what a first line gives its program: the rest of a path that was cut at a blank counts, options do not, and may
+/// hold anything.
+fn without_options(line: &str) -> String {
+    let is_option = |word: &&str| word.starts_with('-') || word.contains('=');
+    let words: Vec<&str> = line.split(' ').collect();
+    match words.iter().position(is_option) {
+        Some(at) => words[..at].join(" "),
+        None => line.to_owned(),
+    }
 }
 
 fn leads_nowhere(started: &Started) -> bool {

@@ -26,7 +26,13 @@ pub(super) fn folders(look: &Look<'_>, facts: &mut Facts) {
         ("environments", environments),
         ("temporary", Some(temporary)),
     ];
-    for (of, folder) in all.into_iter().filter_map(|(of, folder)| Some((of, folder?))) {
+    // Those of other tools lie where they were made, and nobody moves them out of a folder that is synchronized.
+    let foreign =
+        facts.environments.iter().filter(|one| one.there && !one.unreadable && one.kind.as_deref() != Some("macml"));
+    let foreign: Vec<PathBuf> = foreign.map(|one| PathBuf::from(&one.folder)).collect();
+    let all = all.into_iter().filter_map(|(of, folder)| Some((of, folder?)));
+    let all: Vec<(&str, PathBuf)> = all.chain(foreign.into_iter().map(|folder| ("environment", folder))).collect();
+    for (of, folder) in all {
         match one(&folder, of, look.env.home()) {
             Ok(found) => facts.folders.push(found),
             Err(error) => unseen(facts, format!("the folder `{}`", folder.display()), error.cause),

@@ -56,6 +56,9 @@ pub(super) fn look(tree: &Tree, environment: &mut Environment) -> Result<Failed,
         distribution(tree, &found[*at], &conda, expected[*at].as_deref(), mine.collect())
     });
 
+    for one in environment.distributions.iter().filter(|one| one.record == "unread") {
+        failed.push((format!("RECORD of {} {}", one.name, one.version), "it is no file that can be read".to_owned()));
+    }
     for (at, path) in &all {
         let Some(kind) = libraries::kind(path) else { continue };
         let package = Some(found[*at].name.to_string());
@@ -88,7 +91,8 @@ fn distribution(
     let of_conda = conda.brought(one).is_some();
     let metadata = installed::small(tree, &format!("{}/METADATA", one.folder)).unwrap_or_default();
     let by_address = || is_file(&tree.root.join(&one.folder).join("direct_url.json"));
-    let is_there = || tree::facts(&tree.root.join(&one.folder).join("RECORD")).ok().flatten().is_some();
+    // What may not be looked at is no proof that it is missing.
+    let is_there = || !matches!(tree::facts(&tree.root.join(&one.folder).join("RECORD")), Ok(None));
     let record = match expected {
         Some(_) if gone.is_empty() => "whole",
         Some(_) => "gone",
@@ -103,7 +107,7 @@ fn distribution(
     Distribution {
         name: one.name.to_string(),
         version: one.text.clone(),
-        installer: if of_conda { Some("conda".to_owned()) } else { one.installer.clone() },
+        installer: if of_conda { Some("conda".to_owned()) } else { one.installer.as_deref().map(installer) },
         tags: one.tags.clone(),
         requires: requires(&String::from_utf8_lossy(&metadata)),
         record: record.to_owned(),
@@ -112,6 +116,14 @@ fn distribution(
         native: expected.unwrap_or_default().iter().filter(native).count(),
         editable: one.editable.is_some() || (!of_conda && by_address()),
     }
+}
+
+/// Names an installer; a file that anybody may write can hold anything.
+fn installer(written: &str) -> String {
+    const KNOWN: [&str; 10] = ["pip", "uv", "conda", "macml", "poetry", "pdm", "hatch", "rye", "pixi", "pipenv"];
+    let name = written.trim().to_ascii_lowercase();
+    let first = name.split([' ', '-', '=']).next().unwrap_or_default();
+    if KNOWN.contains(&first) { first.to_owned() } else { "another".to_owned() }
 }
 
 /// Reads the lines `Requires-Dist:` of METADATA, whose header ends at the first empty line.

@@ -7,6 +7,8 @@ use crate::doctor::facts::{Measured, Unseen};
 use crate::index::Config;
 use crate::index::speed;
 
+use super::redact;
+
 /// How long each has that is asked.
 pub const TIME_TO_ANSWER: Duration = Duration::from_secs(5);
 
@@ -20,10 +22,10 @@ pub fn measure(facts: &mut Facts, config: &Config, limit: Duration) {
     let asked = speed::all(config);
     let speeds = speed::measure(config, &asked, limit);
     let measured = |(one, speed): (&speed::Asked, speed::Speed)| Measured {
-        name: one.name.clone(),
+        name: redact::secrets(&one.name),
         page_ms: speed.page.map(|page| u64::try_from(page.as_millis()).unwrap_or(u64::MAX)),
         bytes_per_second: speed.bytes_per_second,
-        error: speed.error,
+        error: speed.error.map(|error| redact::secrets(&error)),
     };
     facts.network.measured = asked.iter().zip(speeds).map(measured).collect();
 }

@@ -98,6 +98,8 @@ fn program(
     if head.script {
         let started = glance::start(&resolved, started::MOST).and_then(|start| Started::of(&start));
         program.interpreter = started.map(|started| interpreter(&started, folders));
+        let absolute = program.interpreter.as_deref().filter(|path| path.starts_with('/'));
+        program.interpreter_there = absolute.map(|path| fs::is_file(Path::new(path)));
     }
     Ok(Some(program))
 }

@@ -405,7 +405,8 @@ impl Names {
             {
                 return format!("{USER}{rest}");
             }
-            if *strength == Strength::Within {
+            // A short name too, where nothing that belongs to a word stands beside it.
+            if *strength == Strength::Within || (*strength > Strength::Word && user.len() >= 3) {
                 piece = Cow::Owned(within(&piece, user, USER));
             }
         }
@@ -512,8 +513,7 @@ fn address(text: &str) -> String {
     };
     let (rest, fragment) = text.split_once('#').map_or((text, ""), |(rest, fragment)| (rest, fragment));
     let (path, query) = rest.split_once('?').map_or((rest, ""), |(path, query)| (path, query));
-    let looks = |segment: &str| if is_random(segment) { SET.to_owned() } else { segment.to_owned() };
-    let mut done = path.split('/').map(looks).collect::<Vec<_>>().join("/");
+    let mut done = path.split('/').map(segment).collect::<Vec<_>>().join("/");
     for (sign, part) in [('?', query), ('#', fragment)] {
         if !part.is_empty() {
             done.push(sign);
@@ -521,6 +521,25 @@ fn address(text: &str) -> String {
         }
     }
     done
+}
+
+/// Takes a secret out of a part of an address's path, with its parameters behind `;`. No index has a digest there, so that
+/// what looks like one is a token.
+fn segment(text: &str) -> String {
+    let hexadecimal = |text: &str| text.len() >= 20 && text.chars().all(|char| char.is_ascii_hexdigit());
+    let base64 = |text: &str| {
+        text.len() >= 14 && changes(text) >= 6 && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-+=".contains(c))
+    };
+    let mut parts = text.split(';');
+    let first = parts.next().unwrap_or_default();
+    let random = is_random(first) || hexadecimal(first) || base64(first);
+    let first = if random { SET.to_owned() } else { first.to_owned() };
+    std::iter::once(first).chain(parts.map(parameter)).collect::<Vec<_>>().join(";")
+}
+
+/// Takes secrets out of a text that is not of a machine's facts: an address, an error.
+pub(super) fn secrets(text: &str) -> String {
+    tokens(&addresses(text))
 }
 
 /// Takes the value out of a part of a query that may be a secret.
@@ -693,9 +712,12 @@ mod tests {
         check("https://a.example/s?token=abc&x=1#sha256=00", "https://a.example/s?token=(set)&x=1#sha256=00");
         check("https://a.example/s?X-Amz-Signature=1&v=2 b", "https://a.example/s?X-Amz-Signature=(set)&v=2 b");
         check("https://dl.a.example/aB3xY9kQ2mN7pR4t/simple/", "https://dl.a.example/(set)/simple/");
-        let commit =
-            "https://a.example/0123456789abcdef0123456789abcdef01234567/torch-2.13.0-cp313-cp313-macosx_14_0_arm64.whl";
-        check(commit, commit);
+        // What looks like a digest is a token where an index is named.
+        check("https://a.example/0123456789abcdef0123456789abcdef01234567/simple", "https://a.example/(set)/simple");
+        check("https://a.example/api/pypi/cmVmdGtuOjAxOjE3/simple", "https://a.example/api/pypi/(set)/simple");
+        check("https://a.example/simple;sig=AbCdEf123456", "https://a.example/simple;sig=(set)");
+        let file = "https://a.example/x/torch-2.13.0-cp313-cp313-macosx_14_0_arm64.whl";
+        check(file, file);
         check("a hf_abcdefghijklmnopq b", "a (set) b");
         check("https://hf_abcdefghijklmnopq@b.example, x:y@z.example", "https://b.example, z.example");
         check("corp=https://u:p@a.example/x https://u@b.example", "corp=https://a.example/x https://b.example");

@@ -14,8 +14,26 @@ use super::Look;
 use super::redact;
 
 /// Variables that count by how their names begin.
-const PREFIXES: [&str; 11] =
-    ["PYTORCH_", "KMP_", "OMP_", "TF_", "MLX_", "DYLD_", "PYTHON", "CONDA_", "PIP_", "UV_", "SSL_CERT_"];
+const PREFIXES: [&str; 10] =
+    ["PYTORCH_", "KMP_", "OMP_", "MLX_", "DYLD_", "PYTHON", "CONDA_", "PIP_", "UV_", "SSL_CERT_"];
+
+/// Those of TensorFlow: what begins with `TF_` alone is Terraform's as well, which is given secrets that way.
+const TENSORFLOW: [&str; 14] = [
+    "TF_CPP_",
+    "TF_CUDNN_",
+    "TF_DATA_",
+    "TF_DETERMINISTIC_",
+    "TF_DISABLE_",
+    "TF_ENABLE_",
+    "TF_FORCE_",
+    "TF_GPU_",
+    "TF_METAL_",
+    "TF_NUM_",
+    "TF_PLUGGABLE_",
+    "TF_USE_",
+    "TF_XLA_",
+    "TF_MLIR_",
+];
 
 /// macml's own, last: they are told where something is set that nobody thinks of any more.
 const OWN: &str = "MACML_";
@@ -95,16 +113,55 @@ pub(super) fn shell(look: &Look<'_>, facts: &mut Facts) {
 
 /// Lists the variables that count, in the order of their names.
 fn variables(env: &Env) -> Vec<Variable> {
-    let counts =
-        |name: &str| NAMES.contains(&name) || PREFIXES.iter().chain([&OWN]).any(|prefix| name.starts_with(prefix));
-    let told = env.all().into_iter().filter(|(name, _)| counts(name)).map(|(name, value)| {
-        let value = match redact::hints_at_secret(&name) && !value.is_empty() {
-            true => redact::SET.to_owned(),
-            false => cut(value),
+    let begins = |name: &str| PREFIXES.iter().chain(&TENSORFLOW).chain([&OWN]).any(|prefix| name.starts_with(prefix));
+    let counts = |name: &str| NAMES.contains(&name) || begins(name);
+    // What is empty is as good as unset to all that read them.
+    let set = env.all().into_iter().filter(|(name, value)| counts(name) && !value.is_empty());
+    let told = set.map(|(name, value)| {
+        let value = match is_telling(&name, &value) {
+            true => cut(value),
+            false => redact::SET.to_owned(),
         };
         Variable { name, value }
     });
     told.collect()
+}
+
+/// Variables whose values are words that say something and are never a secret.
+const WORDS: [&str; 22] = [
+    "CONDA_DEFAULT_ENV",
+    "CONDA_PROMPT_MODIFIER",
+    "CONDA_SUBDIR",
+    "ENABLE_PJRT_COMPATIBILITY",
+    "KMP_AFFINITY",
+    "KMP_BLOCKTIME",
+    "MACML_COLOR",
+    "MACML_ENV",
+    "MACML_LANG",
+    "MACML_LINK_MODE",
+    "MACML_MIRROR",
+    "MACML_OUTPUT_FORMAT",
+    "NO_PROXY",
+    "OMP_PROC_BIND",
+    "OMP_SCHEDULE",
+    "PYTHONIOENCODING",
+    "TF_XLA_FLAGS",
+    "UV_INDEX_STRATEGY",
+    "UV_LINK_MODE",
+    "UV_PYTHON",
+    "UV_TORCH_BACKEND",
+    "no_proxy",
+];
+
+/// Whether a value may be told: a number, a yes or no, a path, an address (which is looked at by itself), or the word of a
+/// variable that has such ones. Anything else may be anything.
+fn is_telling(name: &str, value: &str) -> bool {
+    const SAID: [&str; 8] = ["true", "false", "yes", "no", "on", "off", "none", "auto"];
+    let number = !value.is_empty() && value.chars().all(|char| char.is_ascii_digit() || ".,:;-".contains(char));
+    let path = value.starts_with(['/', '~', '.']) || value.contains("://");
+    let word = SAID.contains(&value.to_ascii_lowercase().as_str()) || WORDS.contains(&name);
+    let proxy = name.to_ascii_lowercase().ends_with("_proxy");
+    !redact::hints_at_secret(name) && value.len() <= LONGEST && (number || path || word || proxy)
 }
 
 fn cut(mut value: String) -> String {
@@ -168,10 +225,8 @@ mod tests {
         let expected = [
             ("HF_HOME", "/x"),
             ("KMP_DUPLICATE_LIB_OK", "TRUE"),
-            ("PIP_EXTRA", "x"),
-            ("PYTORCH_ENABLE_MPS_FALLBACK", ""),
+            ("PIP_EXTRA", "(set)"),
             ("UV_INDEX_CORP_USERNAME", "(set)"),
-            ("UV_KEYRING_PROVIDER", ""),
             ("UV_PUBLISH_TOKEN", "(set)"),
             ("https_proxy", "http://p:1"),
         ];
@@ -179,6 +234,30 @@ mod tests {
         assert_eq!((shell.login.as_deref(), shell.terminal.as_deref()), (Some("/bin/zsh"), Some("iTerm.app")));
         let long = cut("é".repeat(LONGEST));
         assert!(long.len() <= LONGEST + '…'.len_utf8() && long.ends_with('…'));
+    }
+
+    #[test]
+    fn what_may_be_a_secret_is_told_as_set() {
+        let check = |name: &str, value: &str, told: Option<&str>| {
+            let laid = Laid::new(&[]);
+            let found = laid.look(&[(name, value)], shell).shell;
+            let found = found.variables.iter().find(|one| one.name == name).map(|one| one.value.as_str());
+            assert_eq!(found, told, "{name}");
+        };
+        // Terraform's, which are given secrets that way.
+        for name in ["TF_VAR_db", "TF_CLI_ARGS_plan", "TF_HTTP_PASSWORD", "TF_GITHUB"] {
+            check(name, "hunter2", None);
+        }
+        for name in
+            ["PYTHON_VAULT", "PYTHONPWD", "MLX_PW", "CONDA_PASSPHRASE", "OMP_X", "PIP_GLOBAL_OPTION", "PYTORCH_MPS_X"]
+        {
+            check(name, "hunter2", Some("(set)"));
+        }
+        check("PIP_GLOBAL_OPTION", "--password=hunter2", Some("(set)"));
+        check("TF_CPP_MIN_LOG_LEVEL", "3", Some("3"));
+        check("PYTORCH_MPS_HIGH_WATERMARK_RATIO", "0.0", Some("0.0"));
+        check("CONDA_DEFAULT_ENV", "base", Some("base"));
+        check("DYLD_LIBRARY_PATH", "/opt/x:/opt/y", Some("/opt/x:/opt/y"));
     }
 
     #[test]

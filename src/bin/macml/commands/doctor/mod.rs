@@ -24,6 +24,8 @@ use macml::pipeline::doctor::TIME_TO_ANSWER;
 use macml::pipeline::doctor::gather;
 use macml::pipeline::doctor::measure;
 use macml::progress::Progress as _;
+use macml::sys::fs;
+use macml::target::MacosVersion;
 
 use crate::args::FormatArg;
 use crate::args::OutputArgs;
@@ -49,7 +51,7 @@ It looks at the Mac, what this process sees of its GPU, memory, compilers, PATH 
 lock and environments, active environments, volumes, proxies and certificates; it starts no Python and nothing else that is \
 not the system's, and changes nothing. Problems come first, the worst at the top, each with why it matters and what to do; \
 `macml explain CODE` has a page on each. What could not be seen is a line, never an error.\n\n\
-`--facts` writes what was seen: without names of users and machines, with `~` for the home folder, and of variables that may \
+`--facts` writes what was seen: without the names of this user and this machine, with `~` for the home folder, and of variables that may \
 hold a secret only that they are set. Sent to somebody else, `macml doctor --host FILE` says there what it would say here. \
 Every other verb takes the file too, for the Mac in it.\n\n\
 Exit code: 1 something is broken, else 2 the machine or the project could not be seen, else 0. Warnings change it with \
@@ -203,7 +205,8 @@ const PROJECT: &str = "this project";
 fn is_seen(facts: &Facts) -> bool {
     let known = match facts.machine.system.as_str() {
         "" => false,
-        "macos" => facts.machine.host.is_some(),
+        // Without a macOS that there is, nothing can be said of what works on it.
+        "macos" => facts.machine.host.as_ref().is_some_and(|host| MacosVersion::told_by(&host.macos).is_some()),
         _ => true,
     };
     known && !facts.unseen.iter().any(|one| WHOLE.contains(&one.what.trim_matches('`')))
@@ -218,6 +221,12 @@ fn facts(args: &DoctorArgs, context: &Context, printer: &Printer) -> Result<Fact
             return Err(CommandError::usage(text).hint("leave one of the two out"));
         }
         return Ok(facts);
+    }
+    if let Some(prefix) = &args.prefix
+        && fs::kind(&context.cwd.join(prefix)).map_err(CommandError::from_disk)?.is_none()
+    {
+        let error = CommandError::usage(format!("there is no folder `{}`", prefix.display()));
+        return Err(error.hint("name the folder of an environment, the one that has `bin/python`"));
     }
     let config = context.config(args.reach.offline, &args.reach.mirror);
     let (config, mut unseen) = match config {

@@ -89,7 +89,10 @@ fn problem(one: &Diagnosis, marks: Marks) -> String {
 /// Lays out a remedy; the command can be copied as it is.
 pub(crate) fn remedy(says: &str, command: Option<&str>, indent: &str) -> Vec<String> {
     let told = (!says.is_empty()).then(|| format!("{indent}{}: {}", styled(NAME, "remedy"), flat(says)));
-    let command = command.map(|command| format!("{indent}    {}", styled(NAME, command)));
+    // Half of a command that was broken in two would be run by who copies it.
+    let command = command
+        .filter(|command| !command.contains(is_break))
+        .map(|command| format!("{indent}    {}", styled(NAME, command)));
     told.into_iter().chain(command).collect()
 }
 
@@ -151,7 +154,12 @@ fn last_line(seen: &Seen, marks: Marks) -> String {
 
 /// Puts text on one line: paths may have line ends.
 fn flat(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    text.replace(is_break, " ")
+}
+
+/// Whether a terminal, or who reads it, takes a character for the end of a line.
+fn is_break(char: char) -> bool {
+    matches!(char, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]

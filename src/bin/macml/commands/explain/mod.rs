@@ -34,6 +34,9 @@ use crate::tail::Tail;
 
 pub(crate) use text::explanation;
 
+/// How much is looked at to see whether it is a text.
+const SNIFFED: usize = 4096;
+
 /// How much of a text is looked at: its end.
 const MOST: usize = 4 << 20;
 
@@ -44,7 +47,7 @@ NAME is a code, such as no-gpu, as findings have it in their brackets, or a topi
 page says cause, how it shows on a Mac, and remedy. In a pipe it is Markdown.\n\n\
 Otherwise the text of an error is explained: of a FILE, or of standard input, which `-` names too:\n\n\
     python train.py 2>&1 | macml explain\n\n\
-The cause nearest the end is taken, with the line that says so; of a long text the last four megabytes are looked at. What is \
+The cause nearest the end is taken, with the line that says so; of a long text the last four to eight megabytes are looked at. What is \
 known of this machine and of the project in reach counts too: the same text has another cause on another macOS. What is not \
 known is called unknown. `macml run --explain COMMAND` does all that when a command fails.\n\n\
 Exit code: 0 explained; 1 unknown; 2 there is no such name or text, or it cannot be read.")]
@@ -53,7 +56,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "NAME|FILE|-")]
     what: Option<String>,
 
-    /// The language of pages [env: MACML_LANG] [default: that of the locale]
+    /// The language of pages; what is said of the text of an error is in English [env: MACML_LANG] [default: that of the locale]
     #[arg(long, value_name = "LANGUAGE", value_enum)]
     lang: Option<LanguageArg>,
 
@@ -150,6 +153,7 @@ fn answer(args: &ExplainArgs, context: &Context) -> Result<Answer, CommandError>
                 .hint("`macml explain CODE` has a page on a code, `macml explain --list` the names of all"));
         }
         None => from_stdin()?,
+        Some("") => return Err(CommandError::usage("there is nothing to explain: the name is empty")),
         Some(what) => match named(what) {
             Some(page) => return Ok(Answer::Page(page, args.language(context))),
             None => from_file(what, context)?,
@@ -158,6 +162,17 @@ fn answer(args: &ExplainArgs, context: &Context) -> Result<Answer, CommandError>
     if text.bytes().iter().all(u8::is_ascii_whitespace) {
         let error = CommandError::usage("there is nothing to explain: the text is empty");
         return Err(error.hint("errors are printed to standard error: `COMMAND 2>&1 | macml explain`"));
+    }
+    if text.bytes().iter().take(SNIFFED).any(|byte| *byte == 0)
+        && !text.bytes().starts_with(b"\xff\xfe")
+        && !text.bytes().starts_with(b"\xfe\xff")
+    {
+        return Err(CommandError::usage("there is nothing to explain: that is no text")
+            .hint("name the file that a program's messages went to"));
+    }
+    if text.bytes().starts_with(b"{") && text.bytes().windows(9).take(SNIFFED).any(|part| part == b"\"machine\"") {
+        let error = CommandError::usage("that is a machine, not the text of an error");
+        return Err(error.hint("`macml doctor --host FILE` says what is wrong with it"));
     }
     let facts = recorded.or_else(|| (!args.no_project).then(|| facts(context)));
     Ok(match cause(&text, facts.as_ref()) {
@@ -196,7 +211,7 @@ impl ExplainArgs {
 fn named(what: &str) -> Option<Page> {
     let copied = ["error[", "warning[", "note[", "["].iter().find_map(|start| what.strip_prefix(start));
     let name = copied.map(|rest| rest.trim_end_matches([':', ']'])).unwrap_or(what);
-    Page::named(name)
+    Page::named(name).or_else(|| Page::named(&name.to_ascii_lowercase()))
 }
 
 fn from_stdin() -> Result<Tail, CommandError> {
