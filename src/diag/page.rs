@@ -124,6 +124,25 @@ mod tests {
     }
 
     #[test]
+    fn what_can_be_copied_is_in_one_line_and_in_both_languages() {
+        let commands = |text: &str| -> Vec<String> {
+            let starts =
+                ["macml ", "brew ", "export ", "unset ", "codesign ", "xattr ", "ulimit ", "chflags ", "sudo "];
+            let lines = text.lines().filter_map(|line| line.strip_prefix("    "));
+            let lines = lines.filter(|line| starts.iter().any(|start| line.starts_with(start)));
+            // What follows is said to people.
+            lines.map(|line| line.split(" # ").next().unwrap_or_default().trim().to_owned()).collect()
+        };
+        for page in Page::all() {
+            let texts = [Language::English, Language::Chinese].map(|language| page.text(language));
+            let broken =
+                |text: &&str| text.lines().any(|line| !line.starts_with("    ") && line.matches('`').count() % 2 == 1);
+            assert!(!texts.iter().any(broken), "{}: a name or command goes over the end of a line", page.as_str());
+            assert_eq!(commands(texts[0]), commands(texts[1]), "{}", page.as_str());
+        }
+    }
+
+    #[test]
     fn codes_and_topics_share_one_set_of_names() {
         let names: BTreeSet<&str> = Page::all().map(Page::as_str).collect();
         assert_eq!(names.len(), Page::all().count());

@@ -599,6 +599,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_limit_is_computed_of_whatever_a_file_says() {
+        let limit = |bytes| MetalDevice { working_set: Some(bytes), ..MetalDevice::default() }.torch_limit();
+        assert_eq!((limit(10 << 30), limit(u64::MAX)), (Some(17 << 30), Some(u64::MAX)));
+    }
+
+    #[test]
     #[expect(clippy::disallowed_methods, reason = "the test compares a file of the repository")]
     fn the_schema_is_published() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schema/facts.schema.json");

@@ -120,7 +120,7 @@ pub(crate) fn run(args: &ExplainArgs, context: &Context, printer: &Printer) -> E
                     page::rendered(page.text(*language), printer.is_colored(), terminal::columns())
                 }
                 Answer::Page(page, language) => page.text(*language).to_owned(),
-                Answer::Cause(found) => text::explanation(found),
+                Answer::Cause(found) => text::explanation(found, args.language(context)),
                 Answer::Unknown(lines) => text::unknown(*lines),
             };
             error::finish(printer.result(&shown), answer.code(), printer)

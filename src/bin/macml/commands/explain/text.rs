@@ -1,6 +1,7 @@
 //! What `macml explain` tells people of a text, and the list of names.
 
 use macml::diag::Code;
+use macml::diag::Language;
 use macml::diag::Topic;
 use macml::diag::few;
 use macml::explain::Explanation;
@@ -17,8 +18,8 @@ use crate::printer::styled;
 /// Of so many other patterns each is told.
 const MOST_OTHERS: usize = 5;
 
-/// Lays out the cause behind a text.
-pub(crate) fn explanation(found: &Explanation) -> String {
+/// Lays out the cause behind a text; what is said of it is in English, its page in either language.
+pub(crate) fn explanation(found: &Explanation, language: Language) -> String {
     let head = styled(BAD, format!("cause[{}]", found.code));
     let mut lines = vec![format!("{head}: {}", found.cause)];
     let place = format!("line {}", found.matched.line);
@@ -26,7 +27,13 @@ pub(crate) fn explanation(found: &Explanation) -> String {
     lines.extend(found.details.iter().map(|detail| format!("  {detail}")));
     lines.extend(remedy(&found.remedy.says, found.remedy.command.as_deref(), "  "));
     lines.push(String::new());
-    lines.push(styled(ASIDE, format!("`macml explain {}` says more", found.code)));
+    lines.push(styled(
+        ASIDE,
+        match language {
+            Language::English => format!("`macml explain {}` says more", found.code),
+            Language::Chinese => format!("中文说明：`macml explain {} --lang zh`", found.code),
+        },
+    ));
     let mut others: Vec<(Code, usize)> = Vec::new();
     for (code, matched) in found.others.iter().filter(|(code, _)| *code != found.code) {
         if !others.iter().any(|(other, _)| other == code) {
@@ -103,6 +110,6 @@ cause[library-missing]: `aten::x` has no GPU kernel in torch 2.13.0
 `macml explain library-missing` says more
 also in it, and not the cause: symbol-missing (line 40), damaged-image (line 1)
 ";
-        assert_eq!(anstream::adapter::strip_str(&explanation(&found)).to_string(), expected);
+        assert_eq!(anstream::adapter::strip_str(&explanation(&found, Language::English)).to_string(), expected);
     }
 }

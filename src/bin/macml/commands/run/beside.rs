@@ -10,6 +10,7 @@ use macml::sys::Watched;
 
 use super::fallbacks::Printed;
 use super::fallbacks::Watch;
+use crate::characters;
 use crate::commands::explain;
 use crate::context::Context;
 use crate::printer::Level;
@@ -94,7 +95,7 @@ fn tell(mut tail: Tail, ended: Watched, reported: bool, context: &Context, print
                 found.matched.text =
                     format!("{} (as a shell says it: the program printed nothing of it)", found.matched.text);
             }
-            explain::explanation(&found)
+            explain::explanation(&found, characters::language(&context.env))
         }
         None if ended.signal() == Some(INTERRUPT) => return,
         None => format!(
