@@ -67,8 +67,9 @@ mod tests {
                      PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for memory allocations (may cause \
                      system failure).";
         let told = out_of_memory(error, 8 << 30).unwrap();
-        let begins = "the GPU had no memory for 640.00 MB more: 5.38 GB are this process's, 1.26 GB are others', 6.77 GB \
-                      are allowed, 85 % of this machine's 8 GB; that is no fault of the install: close other programs";
+        let begins = "the GPU had no memory for 640.00 MB more: 5.38 GB are this process's, 1.26 GB are its other buffers \
+                      on the GPU, outside of torch's tensors, 6.77 GB are allowed, 85 % of this machine's 8 GB; that is no fault \
+                      of the install: take smaller sizes or types first";
         assert!(told.starts_with(begins), "{told}");
         assert!(told.ends_with("at 0.0 the Mac may freeze"), "{told}");
     }
