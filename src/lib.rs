@@ -86,6 +86,7 @@
 //! | [`explain`] | from an error text to its cause |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
+//! | [`init`] | a first macml.toml |
 //!
 //! The binary, `src/bin/macml/`, turns words into calls and results into text; it alone knows about flags, colours,
 //! terminals and exit codes.
@@ -174,3 +175,5 @@ pub mod explain;
 pub mod pipeline;
 
 pub mod matrix;
+
+pub mod init;

@@ -74,10 +74,7 @@ impl Line {
 
     /// Returns the table that it belongs into where it stands in none.
     fn table(&self) -> RootTable {
-        match FRAMEWORKS.contains(&self.name.as_str()) {
-            true => RootTable::Frameworks,
-            false => RootTable::Dependencies,
-        }
+        table_of(&self.name)
     }
 
     /// Writes it for people who have to edit by hand: `torch = ">=2.13"`.
@@ -109,6 +106,14 @@ impl Line {
     /// Whether it says nothing but versions.
     fn is_plain(&self) -> bool {
         self.extras.is_empty() && self.marker.is_none() && self.index.is_none() && self.file.is_none()
+    }
+}
+
+/// Returns the table that a package belongs into.
+pub fn table_of(name: &PackageName) -> RootTable {
+    match FRAMEWORKS.contains(&name.as_str()) {
+        true => RootTable::Frameworks,
+        false => RootTable::Dependencies,
     }
 }
 
@@ -394,17 +399,18 @@ fn line_end(text: &str) -> &'static str {
 }
 
 /// Writes a key; only what TOML takes bare is.
-fn key(name: &str) -> String {
+pub fn key(name: &str) -> String {
     let bare = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { quoted(name) }
 }
 
-fn listed(items: &[String]) -> String {
+/// Writes a list of texts.
+pub fn listed(items: &[String]) -> String {
     format!("[{}]", items.iter().map(|item| quoted(item)).collect::<Vec<_>>().join(", "))
 }
 
 /// Writes a text: in double quotes, in single ones where it has double ones itself.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let plain = |char: char| !char.is_control() && char != '\\';
     if text.chars().all(|char| plain(char) && char != '"') {
         format!("\"{text}\"")

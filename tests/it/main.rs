@@ -14,6 +14,8 @@ mod edit;
 mod export;
 // Three ways to read a lock: as a tree, against another one, against what is newer.
 mod tree;
+// A first macml.toml.
+mod init;
 // The manifests that we show, and their locks.
 mod examples;
 // How good and bad macml.toml files are read and explained.

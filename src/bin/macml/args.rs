@@ -21,6 +21,7 @@ use crate::commands::env::EnvArgs;
 use crate::commands::explain::ExplainArgs;
 use crate::commands::export::ExportArgs;
 use crate::commands::hook::HookArgs;
+use crate::commands::init::InitArgs;
 use crate::commands::lock::LockArgs;
 use crate::commands::matrix::MatrixArgs;
 use crate::commands::ops::OpsArgs;
@@ -35,7 +36,7 @@ use crate::commands::why::WhyArgs;
 
 /// Verbs by group, in the order of the help page. A test holds it complete.
 const GROUPS: &[(&str, &[&str])] = &[
-    ("Daily", &["add", "remove", "lock", "sync", "run", "hook"]),
+    ("Daily", &["init", "add", "remove", "lock", "sync", "run", "hook"]),
     ("Prove", &["check", "verify", "bench"]),
     ("Repair", &["doctor", "explain", "why", "matrix", "ops", "rules"]),
     ("Plumbing", &["tree", "diff", "outdated", "export", "bundle", "env", "python", "cache", "completions"]),
@@ -70,6 +71,7 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     Export(ExportArgs),
     Hook(HookArgs),
+    Init(InitArgs),
     Lock(LockArgs),
     Matrix(MatrixArgs),
     Ops(OpsArgs),

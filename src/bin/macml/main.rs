@@ -86,6 +86,7 @@ fn run(words: &[OsString], env: Env, colors: Colors) -> ExitCode {
             let program = words.first().map(OsString::as_os_str).unwrap_or_default();
             commands::hook::run(&args, &context, &printer, program)
         }
+        Command::Init(args) => commands::init::run(&args, &context, &printer),
         Command::Lock(args) => commands::lock::run(&args, &context, &printer),
         Command::Matrix(args) => commands::matrix::run(&args, &context, &printer),
         Command::Ops(args) => commands::ops::run(&args, &context, &printer),

@@ -12,6 +12,7 @@ pub(crate) mod env;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod hook;
+pub(crate) mod init;
 pub(crate) mod lock;
 pub(crate) mod matrix;
 pub(crate) mod ops;
