@@ -86,6 +86,7 @@
 //! | [`explain`] | from an error text to its cause |
 //! | [`pipeline`] | the order of the stages, once, from top to bottom |
 //! | [`matrix`] | what works on which Python and macOS: many solves of one set, and the answers kept of them |
+//! | [`import`] | what other files ask for, line by line: requirements, pyproject.toml |
 //! | [`init`] | a first macml.toml |
 //!
 //! The binary, `src/bin/macml/`, turns words into calls and results into text; it alone knows about flags, colours,
@@ -175,5 +176,7 @@ pub mod explain;
 pub mod pipeline;
 
 pub mod matrix;
+
+pub mod import;
 
 pub mod init;

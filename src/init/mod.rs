@@ -171,9 +171,14 @@ pub fn text(start: &Start) -> String {
         own.sort_by(|one, other| one.name.cmp(&other.name));
         if !own.is_empty() {
             let _ = writeln!(out, "\n[{title}]");
-            own.iter().for_each(|line| {
-                let _ = writeln!(out, "{}", line.written());
-            });
+            for same in own.chunk_by(|one, other| one.name == other.name) {
+                let written = match same {
+                    [one] => one.written(),
+                    [first, others @ ..] => first.written_with(others),
+                    [] => continue,
+                };
+                let _ = writeln!(out, "{written}");
+            }
         }
     }
     if !start.constraints.is_empty() || !start.prereleases.is_empty() {

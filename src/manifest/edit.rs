@@ -82,8 +82,23 @@ impl Line {
         format!("{} = {}", key(self.name.as_str()), self.value())
     }
 
+    /// Writes the alternatives of one package, each with a marker of its own: `numba = [ { … }, { … } ]`.
+    pub fn written_with(&self, others: &[&Self]) -> String {
+        let all = std::iter::once(self).chain(others.iter().copied());
+        let all: String = all.map(|line| format!("    {},\n", line.table_value())).collect();
+        format!("{} = [\n{all}]", key(self.name.as_str()))
+    }
+
     /// Writes its value.
     fn value(&self) -> String {
+        match self.is_plain() {
+            true => quoted(self.versions.as_deref().unwrap_or("*")),
+            false => self.table_value(),
+        }
+    }
+
+    /// Writes its value as a table, whatever it says.
+    fn table_value(&self) -> String {
         let versions = self.versions.as_deref().unwrap_or("*");
         let mut parts = match &self.file {
             Some(WheelFile::Path(path)) => vec![format!("path = {}", quoted(path))],
@@ -97,10 +112,7 @@ impl Line {
         }
         parts.extend(self.marker.as_ref().map(|marker| format!("marker = {}", quoted(marker))));
         parts.extend(self.index.as_ref().map(|index| format!("index = {}", quoted(index))));
-        match parts.as_slice() {
-            [_] if self.file.is_none() => quoted(versions),
-            all => format!("{{ {} }}", all.join(", ")),
-        }
+        format!("{{ {} }}", parts.join(", "))
     }
 
     /// Whether it says nothing but versions.

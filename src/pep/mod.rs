@@ -17,6 +17,7 @@ pub mod range;
 
 pub mod marker;
 pub mod requirement;
+pub mod requirements_file;
 
 pub mod wheel_name;
 

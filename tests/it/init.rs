@@ -71,3 +71,40 @@ fn files_of_others_get_lines_and_lose_none() {
     project.write("file", "");
     assert_ne!(project.run(&["init", "file/p", "--offline"]).code, 0);
 }
+
+/// A broken include writes nothing; else every line is told, and what is written is a manifest that locks.
+#[test]
+fn what_a_project_asks_for_already_is_taken_over() {
+    let project = Project::empty();
+    let init = |folder: &str, from: &str| project.run(&["init", folder, "--offline", "--from", from]);
+    project.write(
+        "requirements.txt",
+        "-r base.txt\ntorch==2.8.0+cu128 # CUDA\nxformers\nx @ git+https://example.test/x\nnumpy\n",
+    );
+    init("p", "requirements.txt").says(2, &["line 1 of `requirements.txt` includes `base.txt`", "no such file"]);
+    assert!(!project.path().join("p").exists());
+    project.write("base.txt", "\u{feff}numpy<2\n");
+    init("p", "requirements.txt").says(
+        0,
+        &[
+            "requirements.txt:2 translated: `torch==2.8.0+cu128` -> `torch = \"==2.8.0\"`: `+cu128` is a build",
+            "requirements.txt:3 dropped: `xformers` -- ",
+            "requirements.txt:4 refused: `x @ git+https://example.test/x` -- ",
+            "requirements.txt:5 translated: `numpy` -> `numpy = \"<2\"`: line 1 of `base.txt`",
+            "2 lines kept as they are, 3 translated or dropped, 1 refused",
+            "next: cd p && macml lock",
+        ],
+    );
+    let manifest = text(&project, "p/macml.toml");
+    assert!(manifest.contains("torch = \"==2.8.0\"") && manifest.contains("numpy = \"<2\""), "{manifest}");
+    let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    let conda = "\u{feff}dependencies:\r\n  - python=3.12\r\n  - pytorch>=2.8\r\n";
+    std::fs::write(project.path().join("environment.yml"), utf16(conda)).unwrap();
+    init("c", "environment.yml").says(0, &["environment.yml:3 translated: `pytorch>=2.8` -> `torch = \">=2.8\"`"]);
+    assert!(text(&project, "c/macml.toml").contains("python = \"==3.12.*\""));
+    let site = project.path().join(".venv/lib/python3.12/site-packages");
+    std::fs::create_dir_all(site.join("six-1.16.0.dist-info")).unwrap();
+    init("e", ".venv").says(0, &["six = \"==1.16.0\"", "python = \"==3.12.*\""]);
+    init("f", "c").says(2, &["no environment of Python"]);
+    init("g", "absent.txt").says(2, &["`absent.txt`", "no such file"]);
+}

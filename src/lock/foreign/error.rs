@@ -76,7 +76,7 @@ impl Error {
 }
 
 /// Overwrites what could be a secret in a path or address.
-pub(super) fn without_secrets(text: &str) -> String {
+pub fn without_secrets(text: &str) -> String {
     Source { name: String::new(), text: text.to_owned() }.masked().text
 }
 

@@ -74,7 +74,7 @@ fn text_of(path: &Path) -> Result<String, Error> {
 }
 
 /// Decodes UTF-8, and UTF-16 with its mark, which Windows shells write; else says in which line it ends to be text.
-pub(super) fn decoded(bytes: &[u8]) -> Result<String, usize> {
+pub fn decoded(bytes: &[u8]) -> Result<String, usize> {
     let utf16 = |bytes: &[u8], unit: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
         String::from_utf16(&units).map_err(|_| 1)

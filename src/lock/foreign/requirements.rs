@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::pep::requirements_file::{ARCHIVES, Named, apart, logical_lines, named, option_and_value, words};
 use crate::pep::{Marker, PackageName, Requirement, RequirementSource, Sha256, Version, WheelName};
 
 use super::address::{Address, last_part};
@@ -262,7 +263,7 @@ impl Reader<'_> {
                 self.tell(path, line, Told::Option(masked(&option)));
             }
         }
-        let read = match named(text, editable) {
+        let read = match named(text, editable == Editable::Yes) {
             Named::Requirement => {
                 let requirement = Requirement::parse_lenient(text).map_err(|error| bad(&error.to_string()))?;
                 of_requirement(requirement).map_err(|what| bad(&what))?
@@ -315,36 +316,6 @@ struct Read {
     wheel: Option<(WheelName, String)>,
     /// From the fragment of its address.
     sha256: Option<Sha256>,
-}
-
-/// How a requirement names what it wants.
-enum Named<'a> {
-    /// As the standard says.
-    Requirement,
-    /// By an address or path alone.
-    File { file: &'a str, marker: Option<&'a str> },
-}
-
-/// Archives that may stand in place of a name.
-const ARCHIVES: [&str; 7] = [".whl", ".zip", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar"];
-
-fn named(text: &str, editable: Editable) -> Named<'_> {
-    let (file, marker) = match text.find(" ;") {
-        Some(at) => (text[..at].trim(), Some(&text[at + 2..])),
-        None => (text.trim(), None),
-    };
-    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
-    let address = file.split_once(':').is_some_and(|(scheme, rest)| {
-        scheme.len() > 1 && scheme.chars().all(letters) && (rest.starts_with("//") || scheme == "file")
-    });
-    let said = file.find(['@', '[', '=', '<', '>', '~', '!', ';', ' ']).unwrap_or(file.len());
-    let path = file.starts_with(['.', '/', '~', '\\']) || file[..said].contains(['/', '\\']);
-    let archive = ARCHIVES.iter().any(|ending| file.ends_with(ending)) && !file.contains('@');
-    if address || path || archive || (editable == Editable::Yes && !file.contains(" @ ")) {
-        Named::File { file, marker }
-    } else {
-        Named::Requirement
-    }
 }
 
 fn of_requirement(requirement: Requirement) -> Result<Read, String> {
@@ -425,78 +396,4 @@ fn repository(address: &str) -> Origin {
     let commit = revision.filter(whole).map(str::to_owned);
     let address = Address::of(plain).map_or_else(|| without_secrets(plain), |address| address.to_string());
     Origin::Repository { address, commit }
-}
-
-/// Splits a requirement from its options.
-fn apart(text: &str) -> (&str, &str) {
-    let starts = |at: &usize| text[..*at].ends_with([' ', '\t']);
-    match text.match_indices('-').map(|(at, _)| at).find(starts) {
-        Some(at) => (text[..at].trim(), &text[at..]),
-        None => (text.trim(), ""),
-    }
-}
-
-/// Splits `--option=value` and `-ofile`.
-fn option_and_value(word: &str) -> (String, Option<String>) {
-    match (word.split_once('='), word.char_indices().nth(2)) {
-        (Some((option, value)), _) if option.starts_with('-') => (option.to_owned(), Some(value.to_owned())),
-        (_, Some((at, _))) if word.starts_with('-') && !word.starts_with("--") => {
-            (word[..at].to_owned(), Some(word[at..].to_owned()))
-        }
-        _ => (word.to_owned(), None),
-    }
-}
-
-/// Splits at blanks outside of quotes, which are taken away.
-fn words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut quote): (Vec<String>, Option<String>, Option<char>) = (Vec::new(), None, None);
-    for c in text.chars() {
-        match (quote, c) {
-            (Some(open), _) if c == open => quote = None,
-            (None, '"' | '\'') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, _) if c.is_whitespace() => words.extend(word.take()),
-            _ => word.get_or_insert_default().push(c),
-        }
-    }
-    words.extend(word);
-    words
-}
-
-/// Joins lines that end in `\`, and drops comments and what is then empty; each with the number of its first line.
-fn logical_lines(text: &str) -> Vec<(usize, String)> {
-    let mut joined: Vec<(usize, String)> = Vec::new();
-    let mut open: Option<(usize, String)> = None;
-    for (number, line) in (1..).zip(text.lines()) {
-        let comment = line.trim_start().starts_with('#');
-        let goes_on = line.ends_with('\\') && !comment;
-        let (first, mut whole) = open.take().unwrap_or((number, String::new()));
-        if comment {
-            // So that it stays one behind what came before.
-            whole.push(' ');
-        }
-        whole.push_str(if goes_on { line.trim_end_matches('\\') } else { line });
-        if goes_on {
-            open = Some((first, whole));
-        } else {
-            joined.push((first, whole));
-        }
-    }
-    joined.extend(open);
-    joined
-        .into_iter()
-        .map(|(number, line)| (number, without_comment(&line).trim().to_owned()))
-        .filter(|(_, line)| !line.is_empty())
-        .collect()
-}
-
-/// Cuts `# …` off, which begins a line or follows a blank.
-fn without_comment(line: &str) -> &str {
-    let begins = |at: &usize| *at == 0 || line[..*at].ends_with(char::is_whitespace);
-    match line.match_indices('#').map(|(at, _)| at).find(begins) {
-        Some(at) => &line[..at],
-        None => line,
-    }
 }

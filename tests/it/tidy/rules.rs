@@ -225,7 +225,7 @@ pub(super) fn machine_paths(files: &[Text]) -> Vec<String> {
 }
 
 /// Crates and where they may be named. What a crate is for is said in Cargo.toml.
-const HOMES: [(&str, &[&str]); 27] = [
+const HOMES: [(&str, &[&str]); 28] = [
     ("annotate_snippets", &["src/bin/macml/"]),
     ("anstream", &["src/bin/macml/"]),
     ("anstyle", &["src/bin/macml/"]),
@@ -250,12 +250,14 @@ const HOMES: [(&str, &[&str]); 27] = [
     ("sha2", &["src/pep/hash.rs", "src/sys/", "src/index/", "src/install/", "src/check/facts/macho/signature"]),
     ("tch", &["src/bin/macml-probe/"]),
     ("tempfile", &["src/sys/"]),
+    ("saphyr_parser", &["src/import/yaml.rs"]),
     ("tokio", &["src/sys/http", "src/index/"]),
     (
         "toml",
         &[
             "src/manifest/",
             "src/lock/",
+            "src/import/",
             "src/index/user_config.rs",
             "src/index/foreign.rs",
             "src/explain/",

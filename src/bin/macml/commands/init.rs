@@ -1,17 +1,26 @@
 //! `macml init`: a first macml.toml, for this Mac.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use macml::environment::Package;
+use macml::environment::distribution_folders;
 use macml::host::Chip;
 use macml::host::Host;
 use macml::host::Processor;
+use macml::import;
+use macml::import::Imported;
+use macml::import::Installed;
+use macml::import::Machines;
+use macml::import::Verdict;
 use macml::index::OnlineSource;
 use macml::init;
 use macml::init::Range;
 use macml::init::Start;
+use macml::lock::foreign::decoded;
 use macml::manifest;
 use macml::manifest::FILE_NAME;
 use macml::manifest::Manifest;
@@ -22,7 +31,9 @@ use macml::pep::Specifiers;
 use macml::sys::fs;
 use macml::target::MacosVersion;
 use macml::target::Platform;
+use macml::target::PythonMinor;
 
+use crate::amount;
 use crate::args::ReachArgs;
 use crate::context;
 use crate::context::Context;
@@ -34,6 +45,7 @@ use crate::printer::ASIDE;
 use crate::printer::GOOD;
 use crate::printer::NAME;
 use crate::printer::Printer;
+use crate::printer::WARN;
 use crate::printer::styled;
 use crate::progress::Draw;
 use crate::progress::Transfers;
@@ -43,7 +55,8 @@ use crate::progress::Transfers;
 #[command(after_help = "\
 Chip and macOS of this Mac become the lowest that must work; elsewhere `m1` and macOS 14.0 do, the lowest for which current \
 frameworks are made. The range of Pythons is the one in which all frameworks are as new as in any, by real solves, and it ends \
-below the newest CPython. Nothing is installed: `macml lock` comes next.
+below the newest CPython. `--from` reads what a project asks for already, line by line, and says of each what became of it: kept, \
+translated for a Mac, dropped, or refused with a remedy; it runs nothing and asks nobody. Nothing is installed: `macml lock` comes next.
 Exit code: 0 written, 1 a framework is on no index, 2 macml could not.")]
 pub(crate) struct InitArgs {
     /// The folder of the project, which is made where it is not there [default: the working folder]
@@ -82,6 +95,11 @@ pub(crate) struct InitArgs {
     #[arg(long)]
     envrc: bool,
 
+    /// Take over what this asks for: a requirements file with all that it includes, pyproject.toml, environment.yml of conda,
+    /// uv.lock, or the folder of an environment
+    #[arg(long, value_name = "FILE", conflicts_with = "framework")]
+    from: Option<PathBuf>,
+
     #[command(flatten)]
     reach: ReachArgs,
 }
@@ -111,7 +129,15 @@ fn make(args: &InitArgs, context: &Context, draw: &Arc<Draw>) -> Result<String, 
         let error = CommandError::usage(format!("`{shown}` is there already"));
         return Err(error.hint("`macml add NAME` adds a package to it; or delete it first"));
     }
-    let start = start(args, context, draw)?;
+    let mut start = start(args, context, draw)?;
+    let imported = match &args.from {
+        None => None,
+        Some(file) => {
+            let imported = imported(file, &start, context)?;
+            take_over(&mut start, &imported, args, context, file);
+            Some(imported)
+        }
+    };
     let text = init::text(&start);
     fs::create_folder(&folder).map_err(CommandError::from_disk)?;
     let read = manifest::read_as(&path, text.clone(), &context::version());
@@ -121,6 +147,10 @@ fn make(args: &InitArgs, context: &Context, draw: &Arc<Draw>) -> Result<String, 
     let mut said = vec![format!("{} written for project `{}`:", styled(GOOD, &shown), read.manifest.name)];
     said.extend(text.lines().map(|line| if line.is_empty() { String::new() } else { format!("  {line}") }));
     said.push(String::new());
+    if let Some(imported) = &imported {
+        said.extend(told(imported, context));
+        said.push(String::new());
+    }
     if args.gitignore {
         said.extend(with_lines(&folder.join(".gitignore"), &IGNORED, context)?);
     }
@@ -154,7 +184,7 @@ fn start(args: &InitArgs, context: &Context, draw: &Arc<Draw>) -> Result<Start, 
     let gpu = if args.cpu { Gpu::Optional } else { Gpu::Required };
     let python = match &args.python {
         Some(range) => Range { specifiers: range.to_string(), why: "as it was asked for".to_owned() },
-        None if !for_macs || args.reach.offline => Range::usual(),
+        None if !for_macs || args.reach.offline || args.from.is_some() => Range::usual(),
         None => {
             let config = context.config(args.reach.offline, &args.reach.mirror)?;
             let config = serving(&config, &Manifest::default());
@@ -179,6 +209,104 @@ fn start(args: &InitArgs, context: &Context, draw: &Arc<Draw>) -> Result<Start, 
         prereleases: Vec::new(),
     })
 }
+
+/// Reads the file, decided for the machines that are declared.
+fn imported(file: &Path, start: &Start, context: &Context) -> Result<Imported, CommandError> {
+    let macos = start.mac.as_ref().map_or(MacosVersion::new(14, 0), |(_, macos, _)| *macos);
+    let machines = match start.platforms.as_slice() {
+        [Platform::MacosArm64] => Machines::macs(macos),
+        platforms => Machines::on(platforms, macos),
+    };
+    let mut read = |path: &Path| match fs::read_start(&context.cwd.join(path), LONGEST + 1) {
+        Ok(None) => Err("there is no such file".to_owned()),
+        Ok(Some(bytes)) if bytes.len() as u64 > LONGEST => Err("it is longer than any list of packages".to_owned()),
+        Ok(Some(bytes)) => decoded(&bytes).map_err(|line| format!("line {line} is no text in UTF-8")),
+        Err(error) => Err(error.cause.to_string()),
+    };
+    let folder = context.cwd.join(file);
+    let imported = match fs::kind(&folder).map_err(CommandError::from_disk)? {
+        Some(fs::Kind::Folder) => of_environment(file, &folder, &machines),
+        _ => import::import(file, &machines, &mut read),
+    };
+    imported.map_err(|error| match error {
+        import::Error::OtherForm { instead, .. } => CommandError::usage(error.to_string()).hint(instead),
+        import::Error::Included { beside: Some(ref beside), .. } => {
+            let beside = context.shown(&context.cwd.join(beside));
+            CommandError::new(Kind::Manifest, error.to_string())
+                .hint(format!("`{beside}` is there: paths are taken from the file that includes"))
+        }
+        error => CommandError::new(Kind::Manifest, error),
+    })
+}
+
+/// Reads what lies in an environment.
+fn of_environment(file: &Path, folder: &Path, machines: &Machines) -> Result<Imported, import::Error> {
+    let unreadable =
+        |error: &fs::FsError| import::Error::Unreadable { path: file.to_owned(), why: error.cause.to_string() };
+    let lib = folder.join("lib");
+    let libs = fs::names(&lib).unwrap_or_default();
+    let python = |name: &str| name.strip_prefix("python")?.parse::<PythonMinor>().ok();
+    let found = libs.iter().find_map(|name| Some((lib.join(name).join("site-packages"), python(name)?)));
+    let Some((site, python)) = found.filter(|(site, _)| fs::kind(site).ok().flatten().is_some()) else {
+        return Err(import::Error::OtherForm {
+            path: file.to_owned(),
+            what: "a folder, and no environment of Python: it has no `lib/python3.X/site-packages`",
+            instead: "name a file in it, such as requirements.txt or pyproject.toml",
+        });
+    };
+    let all = distribution_folders(&site).map_err(|error| unreadable(&error))?;
+    let of = |(entry, package): (String, Package)| {
+        let direct_url = fs::read_text(&site.join(entry).join("direct_url.json"));
+        direct_url.map(|direct_url| Installed { name: package.name, version: package.version, direct_url })
+    };
+    let all: Result<Vec<Installed>, _> = all.into_iter().map(of).collect();
+    import::import_installed(file, &all.map_err(|error| unreadable(&error))?, Some(python), machines)
+}
+
+/// Puts what was imported into what is written.
+fn take_over(start: &mut Start, imported: &Imported, args: &InitArgs, context: &Context, file: &Path) {
+    start.lines.clone_from(&imported.lines);
+    start.constraints.clone_from(&imported.constraints);
+    start.paths.clone_from(&imported.paths);
+    start.name.clone_from(&imported.name);
+    if let (Some(python), None) = (&imported.python, &args.python) {
+        let why = format!("as `{}` says", context.shown(&context.cwd.join(file)));
+        start.python = Range { specifiers: python.to_string(), why };
+    }
+}
+
+/// Says what became of each line that is not simply there.
+fn told(imported: &Imported, context: &Context) -> Vec<String> {
+    let mut said = Vec::new();
+    let mut kept = 0;
+    for item in &imported.items {
+        let mut place = context.shown(&context.cwd.join(&item.file));
+        if item.line > 0 {
+            let _ = write!(place, ":{}", item.line);
+        }
+        let (word, rest) = match &item.verdict {
+            Verdict::Kept => {
+                kept += 1;
+                continue;
+            }
+            Verdict::Translated { to, why } => (styled(NAME, "translated"), format!("-> `{to}`: {why}")),
+            Verdict::Dropped { why } => (styled(ASIDE, "dropped"), format!("-- {why}")),
+            Verdict::Refused { why, remedy } => (styled(WARN, "refused"), format!("-- {why}; {remedy}")),
+        };
+        said.push(format!("{place} {word}: `{}` {rest}", item.text));
+    }
+    let refused = imported.items.iter().filter(|item| matches!(item.verdict, Verdict::Refused { .. })).count();
+    said.extend(imported.notes.iter().map(|note| format!("{}: {note}", styled(NAME, "note"))));
+    let rest = imported.items.len() - kept - refused;
+    said.push(format!(
+        "{} kept as they are, {rest} translated or dropped, {refused} refused",
+        amount::count(kept, "line")
+    ));
+    said
+}
+
+/// More bytes than this have no list of packages.
+const LONGEST: u64 = 32 << 20;
 
 /// The lowest Mac, and where it comes from.
 fn lowest(args: &InitArgs, host: Option<&Host>) -> Result<(Chip, MacosVersion, String), CommandError> {
