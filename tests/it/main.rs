@@ -16,6 +16,8 @@ mod export;
 mod tree;
 // A first macml.toml.
 mod init;
+// Lists of real projects, read where they lie.
+mod import_cases;
 // The manifests that we show, and their locks.
 mod examples;
 // How good and bad macml.toml files are read and explained.
