@@ -46,6 +46,9 @@ const GROUPS: &[(&str, &[&str])] = &[
 #[derive(clap::Parser, Debug)]
 #[command(name = "macml", version, max_term_width = 100, subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "\
+Three that judge: check looks at files, on any machine and without a Mac; verify computes on the GPU of this machine; doctor \
+looks at the machine itself, its Pythons and its project.
+
 Variables that no option stands for: MACML_MIRROR_ONLY asks mirrors alone, never the index behind them; \
 MACML_INDEX_NAME_USERNAME and MACML_INDEX_NAME_PASSWORD are sent to the index NAME; MACML_ENV names the environment that \
 sync, run, verify and the hook of a shell take instead of the default one.")]
