@@ -1,5 +1,6 @@
 //! What each line comes to on the machines that it is for.
 
+use crate::lock::foreign::masked;
 use crate::manifest::edit::{Line, WheelFile};
 use crate::pep::requirements_file::{ARCHIVES, Named, file_and_marker, named};
 use crate::pep::{Marker, Requirement, RequirementSource, Specifiers, Truth, WheelName};
@@ -69,7 +70,8 @@ pub(super) fn judge(asked: Asked, machines: &Machines) -> Judged {
             }
         };
         judged.paths.extend(outcome.path.filter(|path| !judged.paths.contains(path)));
-        let item = Item { file, line, text, verdict: outcome.verdict };
+        // What names an address may hold a password.
+        let item = Item { file, line, text: masked(&text), verdict: outcome.verdict };
         judged.items.push((item, outcome.entry));
     }
     if hashes > 0 {
@@ -250,6 +252,12 @@ fn of_file(file: &str, marker: Option<Marker>, editable: bool) -> Outcome {
     }
     let plain = plain.strip_prefix("file:").map_or(plain, |path| path.strip_prefix("//").unwrap_or(path));
     let address = plain.contains("://");
+    if address && masked(plain) != plain {
+        return refused(
+            "an address with a password in it".to_owned(),
+            "name it without, and give the password to its index in config.toml or to git",
+        );
+    }
     if editable || !(address || ARCHIVES.iter().any(|ending| plain.ends_with(ending))) {
         let folder = plain.split('[').next().unwrap_or_default().trim_end_matches('/');
         let inside = folder.trim_start_matches("./");

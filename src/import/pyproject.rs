@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 use crate::pep::PackageName;
 
 use super::requirements::{Asked, AskedItem, What};
-use super::{Error, poetry};
+use super::{Error, Verdict, poetry};
 
 /// Reads it.
 ///
@@ -28,7 +28,15 @@ pub(super) fn read(path: &Path, text: &str) -> Result<Asked, Error> {
     let uv = tool.and_then(|tool| table(tool, "uv"));
     let sources = uv.and_then(|uv| table(uv, "sources"));
     let mut push = |value: &Spanned<DeValue<'_>>, limits: bool| {
-        let Some(text) = text_of(value) else { return };
+        let Some(text) = text_of(value) else {
+            let verdict = Verdict::Refused {
+                why: "it is no text, as the standard has it for requirements".to_owned(),
+                remedy: "write it as `\"NAME>=1\"`".to_owned(),
+            };
+            let what = What::Decided { text: text[value.span()].to_owned(), verdict };
+            asked.items.push(AskedItem { file: path.to_owned(), line: line(value.span()), what });
+            return;
+        };
         let texts = if limits { vec![text] } else { from_sources(&text, sources) };
         for text in texts {
             let what = What::Requirement { text, limits, editable: false, hashes: 0 };

@@ -234,6 +234,17 @@ fn sources_of_uv_are_where_a_package_comes_from() {
 }
 
 #[test]
+fn no_password_is_told_and_no_requirement_is_passed_over() {
+    let secret = "x @ git+https://dev:s3cr3t@example.test/x@main\nhttps://dev:s3cr3t@example.test/y-1.0-py3-none-any.whl#sha256=ab\n";
+    let imported = of(secret);
+    assert_eq!(verdicts(&imported), ["1 refused", "2 refused"]);
+    assert!(!format!("{imported:?}").contains("s3cr3t"), "{imported:?}");
+    let odd =
+        super::tests::imported(&[("pyproject.toml", "[project]\ndependencies = [\n1,\n{ a = 1 },\n\"b\"]\n")]).unwrap();
+    assert_eq!(verdicts(&odd), ["3 refused", "4 refused", "5 kept"]);
+}
+
+#[test]
 fn poetry_has_a_form_of_its_own() {
     let text = "[tool.poetry]\nname = \"p\"\n[tool.poetry.dependencies]\npython = \">=3.8.1,<3.12,!=3.9.7\"\ntorch = \"^2.1\"\n\
                 a = { version = \"~1.2\", extras = [\"x\"], markers = \"sys_platform == 'darwin'\" }\nb = { git = \"https://example.test/b\", branch = \"main\" }\n\

@@ -81,7 +81,7 @@ pub fn without_secrets(text: &str) -> String {
 }
 
 /// Overwrites what could be a secret, and shortens what nobody reads to its end.
-pub(super) fn masked(text: &str) -> String {
+pub fn masked(text: &str) -> String {
     const LONGEST: usize = 400;
     let plain: String = without_secrets(text).chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match plain.char_indices().nth(LONGEST) {

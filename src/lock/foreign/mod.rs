@@ -32,7 +32,7 @@ mod on;
 mod walk;
 
 pub use address::Address;
-pub use error::{Error, Refusal, without_secrets};
+pub use error::{Error, Refusal, masked, without_secrets};
 pub use file::{decoded, read, read_with_text};
 pub use model::{ForeignLock, Format, Origin, Release, Wheel};
 pub use on::{Choice, Chosen, Machine, Presence, Selected, Selection, Taken};

@@ -268,7 +268,8 @@ fn take_over(start: &mut Start, imported: &Imported, args: &InitArgs, context: &
     start.lines.clone_from(&imported.lines);
     start.constraints.clone_from(&imported.constraints);
     start.paths.clone_from(&imported.paths);
-    start.name.clone_from(&imported.name);
+    // A name that macml.toml would not take is left out: the folder has one.
+    start.name = imported.name.clone().filter(|name| !name.trim().is_empty() && !name.contains(char::is_control));
     if let (Some(python), None) = (&imported.python, &args.python) {
         let why = format!("as `{}` says", context.shown(&context.cwd.join(file)));
         start.python = Range { specifiers: python.to_string(), why };
