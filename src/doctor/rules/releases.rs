@@ -9,7 +9,7 @@ use crate::check::rules::requirement::{Beside, unmet};
 use crate::diag::{Code, Finding, Severity};
 use crate::doctor::facts::{Declared, Environment, Facts};
 use crate::doctor::{Diagnosis, Subject};
-use crate::knowledge::rule::{Says, Scope};
+use crate::knowledge::rule::{Advice, Says, Scope};
 use crate::knowledge::{Hit, Knowledge, judge_here};
 use crate::pep::{Marker, MarkerEnv, PackageName, Requirement, RequirementSource, Specifiers, Truth, Version};
 use crate::target::{Floor, Gpu, MacosVersion, Platform, PythonMinor, Target};
@@ -91,7 +91,34 @@ fn of(facts: &Facts, environment: &Environment, knowledge: &Knowledge) -> Vec<Di
         let asked = knowledge.requirement_out(hit, &set, macos);
         found.push(instead(environment, way(hit), asked, diagnosis));
     }
+    found.extend(judgement.lacking.iter().filter_map(|hit| overwriting(environment, hit, &set)));
     found
+}
+
+/// Two packages with the same files: the one that was installed later is there, and neither is whole once one is taken out.
+fn overwriting(environment: &Environment, hit: &Hit<'_>, set: &BTreeMap<PackageName, Version>) -> Option<Diagnosis> {
+    let Says::Advice(Advice { with: Some(with), .. }) = &hit.rule.says else { return None };
+    let (other, installed) = set.get_key_value(&with.name).filter(|_| hit.rule.scope == Scope::Install)?;
+    let (name, version) = (&hit.rule.package, &hit.version);
+    let seen = format!(
+        "`{name}` {version} and `{other}` {installed} are beside each other in environment `{}`",
+        environment.folder
+    );
+    let diagnosis = Diagnosis::warning(Code::KnownLimit, Subject::Environment, seen, hit.rule.clause());
+    let diagnosis = diagnosis.detail(hit.rule.source());
+    let python = environment.python.as_deref().filter(|_| environment.pip);
+    Some(match (environment.of_project(), python) {
+        (Some(_), _) => diagnosis
+            .remedy("ask for one of them only; this says who asks for the other")
+            .command(format!("macml why {other}")),
+        (None, Some(python)) => diagnosis
+            .remedy("keep one of them: take both out, and install the one that you need again")
+            .command(format!(
+                "{0} -m pip uninstall --yes {name} {other} && {0} -m pip install '{name}=={version}'",
+                quoted(python)
+            )),
+        (None, None) => diagnosis.remedy("keep one of them: take both out, and install the one that you need again"),
+    })
 }
 
 /// A release of which nothing is known yet: that nothing is said against it means nothing.
