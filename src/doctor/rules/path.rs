@@ -1,6 +1,6 @@
 //! `python` and `pip` of different homes, conda and a virtual environment at once: bug report R28.
 
-use super::python::{first, known};
+use super::python::{first, known, quoted};
 use crate::diag::Code;
 use crate::doctor::facts::{Environment, Facts, Program};
 use crate::doctor::{Diagnosis, Subject};
@@ -35,21 +35,28 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
         }
         diagnosis.details.extend(venv.map(|path| format!("VIRTUAL_ENV is `{path}`")));
         diagnosis.details.extend(conda.map(|path| format!("CONDA_PREFIX is `{path}`")));
-        if let Some(path) = conda.filter(|path| other.starts_with(*path) || folder.starts_with(*path)) {
-            let own = facts
-                .path
-                .iter()
-                .any(|one| one.folder == format!("{path}/bin") && one.programs.iter().any(|one| one.name == "pip"));
-            if !own {
-                diagnosis = diagnosis.detail(format!("the environment of conda `{path}` has no pip of its own"));
+        let has_pip = |folder: &str| {
+            facts.path.iter().any(|one| one.folder == folder && one.programs.iter().any(|one| one.name == "pip"))
+        };
+        let without = conda.filter(|path| other.starts_with(*path) || folder.starts_with(*path));
+        let without = without.filter(|path| !has_pip(&format!("{path}/bin")));
+        diagnosis
+            .details
+            .extend(without.map(|path| format!("the environment of conda `{path}` has no pip of its own")));
+        let diagnosis = diagnosis.about(folder);
+        let masked = venv.is_some_and(|venv| other.starts_with(venv) && !folder.starts_with(venv));
+        // A python that has no pip cannot be asked for it.
+        found.push(match without.filter(|path| folder.starts_with(*path)) {
+            _ if masked && conda.is_some() => {
+                diagnosis.remedy("leave conda, so that the active environment stands first").command("conda deactivate")
             }
-        }
-        found.push(
-            diagnosis
-                .about(folder)
+            Some(path) => diagnosis
+                .remedy("give the environment a pip of its own")
+                .command(format!("conda install --prefix {} pip", quoted(path))),
+            None => diagnosis
                 .remedy("use the one python for both, whatever stands first")
                 .command("python -m pip --version"),
-        );
+        });
     }
     found.extend(of_another_project(facts));
     found.extend(script_without_python(facts));
@@ -58,7 +65,19 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
     {
         let seen = format!("a virtual environment, `{venv}`, and one of conda, `{conda}`, are active at once");
         let why = "which Python a name means depends on the order of PATH, which each of them changes";
-        let diagnosis = Diagnosis::warning(Code::TwoEnvironments, Subject::Pythons, seen, why);
+        let wins = python.map(|(folder, python)| format!("{folder}/{}", python.name));
+        // The prompt names the one, and `python` is another.
+        let masked = wins.as_ref().is_some_and(|wins| !wins.starts_with(&format!("{venv}/")));
+        let diagnosis = match masked && apart.is_none() {
+            true => Diagnosis::error(Code::TwoEnvironments, Subject::Pythons, seen, why),
+            false => Diagnosis::warning(Code::TwoEnvironments, Subject::Pythons, seen, why),
+        };
+        let mut diagnosis = diagnosis;
+        diagnosis.details.extend(wins.map(|wins| {
+            let of =
+                if masked { "not the one of the virtual environment" } else { "the one of the virtual environment" };
+            format!("`python` is `{wins}`, {of}: its folder stands first on PATH")
+        }));
         found.push(
             diagnosis.remedy("leave conda, and keep it from activating base by itself").command("conda deactivate"),
         );
