@@ -43,5 +43,12 @@ pub(super) fn findings(facts: &Facts, _knowledge: &Knowledge) -> Vec<Diagnosis> 
             Diagnosis::error(Code::NoCompiler, Subject::Tools, seen, why)
         }
     };
-    vec![diagnosis.about(COMPILER).remedy("install the Command Line Tools").command("xcode-select --install")]
+    let diagnosis = diagnosis.about(COMPILER);
+    // Tools that are there are chosen again rather than installed.
+    vec![match orphaned.is_some() && tools.command_line_tools == Some(true) {
+        true => diagnosis
+            .remedy("take the Command Line Tools, which are installed, instead")
+            .command("sudo xcode-select --switch /Library/Developer/CommandLineTools"),
+        false => diagnosis.remedy("install the Command Line Tools").command("xcode-select --install"),
+    }]
 }

@@ -99,14 +99,39 @@ fn killed(python: &Python, how: &str) -> Option<Diagnosis> {
     let seen = format!("the Python {how} is killed by the system at once: `{}` {what}", first.path);
     let why = "a Mac with Apple Silicon runs no program that is unsigned, or changed after it was signed";
     let mut diagnosis = Diagnosis::error(Code::PythonKilled, Subject::Pythons, seen, why);
-    let rest = python.unsigned.iter().skip(1).take(3);
+    let rest = python.unsigned.iter().skip(1).take(MOST_TOLD - 1);
     diagnosis.details.extend(rest.map(|file| format!("`{}` too", file.path)));
+    let untold = python.unsigned.len().saturating_sub(MOST_TOLD);
+    if untold > 0 {
+        diagnosis = diagnosis.detail(format!("and {untold} more files of it"));
+    }
     if python.quarantined == Some(true) {
         diagnosis = diagnosis.detail("its file has the attribute `com.apple.quarantine` besides");
     }
-    let files: Vec<String> = python.unsigned.iter().take(4).map(|file| quoted(&file.path)).collect();
+    let all: Vec<&str> = python.unsigned.iter().map(|file| file.path.as_str()).collect();
+    let named = |files: &[&str]| {
+        let files: Vec<String> = files.iter().map(|path| quoted(path)).collect();
+        format!("codesign --force --sign - {}", files.join(" "))
+    };
+    // So many that each by its name is no line that can be copied.
+    let command = match whole(python, &all).filter(|_| untold > 0) {
+        None => named(&all),
+        Some(prefix) => format!(
+            "find {} -type f \\( -name '*.so' -o -name '*.dylib' -o -perm +111 \\) -exec codesign --force --sign - {{}} +",
+            quoted(prefix)
+        ),
+    };
     let remedy = "install this Python anew with what installed it, or sign its files where they lie";
-    Some(diagnosis.remedy(remedy).command(format!("codesign --force --sign - {}", files.join(" "))))
+    Some(diagnosis.remedy(remedy).command(command))
+}
+
+/// So many files are told by name.
+const MOST_TOLD: usize = 4;
+
+/// The folder of a Python, above its `bin`, where some files are all of it.
+fn whole<'p>(python: &'p Python, files: &[&str]) -> Option<&'p str> {
+    let prefix = python.resolved.rsplit_once("/bin/").map(|(prefix, _)| prefix)?;
+    files.iter().all(|path| path.starts_with(&format!("{prefix}/"))).then_some(prefix)
 }
 
 /// A Python without a module of its standard library.
