@@ -18,7 +18,7 @@ pub(super) fn merged(judged: Judged) -> Imported {
         ..Imported::default()
     };
     // By package and marker: what holds at the same time.
-    let mut kept: Vec<(usize, Entry)> = Vec::new();
+    let mut kept = Kept::default();
     for (item, entry) in judged.items {
         let mut item = item;
         if let Some(entry) = entry {
@@ -29,7 +29,7 @@ pub(super) fn merged(judged: Judged) -> Imported {
         }
         imported.items.push(item);
     }
-    imported.lines = kept.into_iter().map(|(_, entry)| entry.line).collect();
+    imported.lines = kept.entries.into_iter().map(|(_, entry)| entry.line).collect();
     imported.lines.sort_by(|one, other| one.name.cmp(&other.name));
     let names: std::collections::BTreeSet<&str> = imported.lines.iter().map(|line| line.name.as_str()).collect();
     let advice = names.iter().filter_map(|name| Some(format!("`{name}` {}", advice(name)?)));
@@ -37,11 +37,20 @@ pub(super) fn merged(judged: Judged) -> Imported {
     imported
 }
 
-fn add(kept: &mut Vec<(usize, Entry)>, items: &mut [Item], entry: Entry, item: &mut Item) {
-    let at = items.len();
-    let same = |one: &&mut (usize, Entry)| one.1.line.name == entry.line.name && one.1.line.marker == entry.line.marker;
-    let Some((first, standing)) = kept.iter_mut().find(same) else {
-        kept.push((at, entry));
+/// What is asked for, each with the place of its item.
+#[derive(Default)]
+struct Kept {
+    entries: Vec<(usize, Entry)>,
+    /// By package and marker.
+    places: BTreeMap<(PackageName, Option<String>), usize>,
+}
+
+fn add(kept: &mut Kept, items: &mut [Item], entry: Entry, item: &mut Item) {
+    let key = (entry.line.name.clone(), entry.line.marker.clone());
+    let place = kept.places.get(&key).copied();
+    let Some((first, standing)) = place.and_then(|at| kept.entries.get_mut(at)) else {
+        kept.places.insert(key, kept.entries.len());
+        kept.entries.push((items.len(), entry));
         return;
     };
     let place = format!("line {} of `{}`", items[*first].line, items[*first].file.display());

@@ -33,6 +33,8 @@ use crate::manifest::edit::Line;
 use crate::pep::{MarkerEnv, Specifiers};
 use crate::target::{Platform, PythonMinor, Target};
 
+use requirements::{Asked, AskedItem, What};
+
 /// Reads the text of a file; why not, where that is so.
 pub type Read<'a> = &'a mut dyn FnMut(&Path) -> Result<String, String>;
 
@@ -60,7 +62,7 @@ pub struct Imported {
 pub struct Item {
     /// The file.
     pub file: PathBuf,
-    /// Its line, from 1.
+    /// Its line, from 1; 0 where it is no file of lines.
     pub line: usize,
     /// What stands there, without its comment.
     pub text: String,
@@ -223,28 +225,28 @@ pub struct Installed {
 }
 
 /// Takes what lies in an environment, each as an exact pin: what `pip freeze` writes.
-///
-/// # Errors
-/// Never so far: what cannot be kept is refused by itself.
 pub fn import_installed(
     path: &Path,
     installed: &[Installed],
     python: Option<PythonMinor>,
     machines: &Machines,
-) -> Result<Imported, Error> {
+) -> Imported {
     // What macml and pip bring along.
     let tools = ["pip", "macml"];
     let wanted = installed.iter().filter(|one| !tools.contains(&one.name.as_str()));
-    let lines = wanted.map(|one| (0, frozen(one))).collect();
-    let mut none = |_: &Path| Err("an environment includes no files".to_owned());
-    let mut asked = requirements::lines(path, lines, &mut none)?;
+    let items = wanted.map(|one| AskedItem {
+        file: path.to_owned(),
+        line: 0,
+        what: What::Requirement { text: frozen(one), limits: false, editable: false, hashes: 0 },
+    });
+    let mut asked = Asked { items: items.collect(), ..Asked::default() };
     asked.python = python.map(|python| format!("=={python}.*"));
     asked.notes.push(
         "an environment does not say what was asked for: all that lies in it is pinned; what only came along with others can be \
          removed, and `macml lock` finds it again"
             .to_owned(),
     );
-    Ok(merge::merged(judge::judge(asked, machines)))
+    merge::merged(judge::judge(asked, machines))
 }
 
 /// Writes a distribution as `pip freeze` does: from where it came, or its version.

@@ -11,6 +11,9 @@ use crate::host::Chip;
 use crate::index::Config;
 use crate::manifest::Manifest;
 use crate::manifest::edit::Line;
+use crate::manifest::edit::key;
+use crate::manifest::edit::listed;
+use crate::manifest::edit::quoted;
 use crate::manifest::edit::table_of;
 use crate::manifest::model::Gpu;
 use crate::manifest::model::RootTable;
@@ -192,18 +195,6 @@ pub fn text(start: &Start) -> String {
         }
     }
     out
-}
-
-fn quoted(text: &str) -> String {
-    crate::manifest::edit::quoted(text)
-}
-
-fn key(name: &str) -> String {
-    crate::manifest::edit::key(name)
-}
-
-fn listed(items: &[String]) -> String {
-    crate::manifest::edit::listed(items)
 }
 
 #[cfg(test)]

@@ -260,7 +260,7 @@ fn of_environment(file: &Path, folder: &Path, machines: &Machines) -> Result<Imp
         direct_url.map(|direct_url| Installed { name: package.name, version: package.version, direct_url })
     };
     let all: Result<Vec<Installed>, _> = all.into_iter().map(of).collect();
-    import::import_installed(file, &all.map_err(|error| unreadable(&error))?, Some(python), machines)
+    Ok(import::import_installed(file, &all.map_err(|error| unreadable(&error))?, Some(python), machines))
 }
 
 /// Puts what was imported into what is written.

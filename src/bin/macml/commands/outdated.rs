@@ -1,7 +1,6 @@
 //! `macml outdated`: what is newer than what is locked, and why it is not taken.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -9,20 +8,14 @@ use macml::knowledge::Knowledge;
 use macml::manifest::model::EnvSpec;
 use macml::pep::PackageName;
 use macml::pipeline;
-use macml::pipeline::Job;
 use macml::pipeline::Outcome;
-use macml::pipeline::Purpose;
-use macml::pipeline::Reach;
-use macml::pipeline::Trial;
-use macml::pipeline::Upgrade;
 use macml::pipeline::Why;
 
 use crate::args::FormatArg;
 use crate::args::OutputArgs;
 use crate::args::ReachArgs;
-use crate::context;
+use crate::commands::why::locked;
 use crate::context::Context;
-use crate::context::reaching;
 use crate::error;
 use crate::error::CommandError;
 use crate::printer::ASIDE;
@@ -82,23 +75,10 @@ fn answer<'k>(
     knowledge: &'k Knowledge,
     draw: &Arc<Draw>,
 ) -> Result<Vec<Why<'k>>, CommandError> {
-    let config = context.config(args.reach.offline, &args.reach.mirror)?;
-    let mut connect = reaching(&config, draw);
-    let job = Job {
-        start: context.start.clone(),
-        home: context.env.home().map(PathBuf::from),
-        version: context::version(),
-        only: args.env.clone(),
-        upgrade: Upgrade::Nothing,
-        trial: Trial::default(),
-        purpose: Purpose::Show,
-    };
-    let failed = |error| CommandError::from_pipeline(error, context);
-    let outcome = pipeline::lock(&job, &mut connect, &**draw).map_err(failed)?;
-    let mut source =
-        connect(&outcome.project.manifest, Reach::Network).map_err(|error| failed(pipeline::Error::Connect(error)))?;
+    let (outcome, mut source) = locked(&args.env, &args.reach, context, draw)?;
     let names = names(&outcome, args.all);
-    let mut all = pipeline::why(&outcome, &names, knowledge, &mut *source, &**draw).map_err(failed)?;
+    let mut all = pipeline::why(&outcome, &names, knowledge, &mut *source, &**draw)
+        .map_err(|error| CommandError::from_pipeline(error, context))?;
     all.retain(|why| why.standing.as_ref().is_some_and(|standing| standing.held.is_some()));
     Ok(all)
 }

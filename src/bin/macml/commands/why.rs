@@ -95,27 +95,38 @@ pub(crate) fn run(args: &WhyArgs, context: &Context, printer: &Printer) -> ExitC
     }
 }
 
-fn answer<'k>(
-    args: &WhyArgs,
+/// What is locked, or would be where the lock is stale, and what reaches its indexes; nothing is written.
+pub(super) fn locked(
+    only: &[String],
+    reach: &ReachArgs,
     context: &Context,
-    knowledge: &'k Knowledge,
     draw: &Arc<Draw>,
-) -> Result<(Outcome, Vec<Why<'k>>), CommandError> {
-    let config = context.config(args.reach.offline, &args.reach.mirror)?;
+) -> Result<(Outcome, Box<dyn macml::index::source::Source>), CommandError> {
+    let config = context.config(reach.offline, &reach.mirror)?;
     let mut connect = reaching(&config, draw);
     let job = Job {
         start: context.start.clone(),
         home: context.env.home().map(PathBuf::from),
         version: context::version(),
-        only: args.env.clone(),
+        only: only.to_vec(),
         upgrade: Upgrade::Nothing,
         trial: Trial::default(),
         purpose: Purpose::Show,
     };
     let failed = |error| CommandError::from_pipeline(error, context);
     let outcome = pipeline::lock(&job, &mut connect, &**draw).map_err(failed)?;
-    let mut source =
+    let source =
         connect(&outcome.project.manifest, Reach::Network).map_err(|error| failed(pipeline::Error::Connect(error)))?;
+    Ok((outcome, source))
+}
+
+fn answer<'k>(
+    args: &WhyArgs,
+    context: &Context,
+    knowledge: &'k Knowledge,
+    draw: &Arc<Draw>,
+) -> Result<(Outcome, Vec<Why<'k>>), CommandError> {
+    let (outcome, mut source) = locked(&args.env, &args.reach, context, draw)?;
     let mut names: Vec<PackageName> = Vec::new();
     // Asked twice, perhaps in two spellings, it is still one question.
     args.names.iter().for_each(|name| {
@@ -123,7 +134,8 @@ fn answer<'k>(
             names.push(name.clone())
         }
     });
-    let all = pipeline::why(&outcome, &names, knowledge, &mut *source, &**draw).map_err(failed)?;
+    let all = pipeline::why(&outcome, &names, knowledge, &mut *source, &**draw)
+        .map_err(|error| CommandError::from_pipeline(error, context))?;
     Ok((outcome, all))
 }
 
